@@ -1,0 +1,204 @@
+/**
+ * The one seam between TypeScript and the backends. The addon (`native/binding`) and the reference backend
+ * (`src/reference`) both implement `Seam`; everything above calls only what is declared here.
+ *
+ * Values that cross have been checked by the caller: arrays are attached, unshared and of the declared dtype, numbers
+ * are in range. The addon checks dtypes and lengths once more, so that a mistake above it is an exception and never a
+ * crash. Arrays passed in are read during the call and not kept; `out` arrays are written by the call.
+ */
+export interface Seam extends HashSeam, TraceSeam {
+  readonly name: 'native' | 'wasm';
+  /** Instruction set in use: `scalar`, `avx2`, `avx512`, or `wasm`. */
+  readonly isa: string;
+  createIndex(options: CoreIndexOptions): CoreIndex;
+  createApcCounter(capacities: Float64Array): CoreApcCounter;
+}
+
+// ---------------------------------------------------------------------------------------------------------- hashing
+
+/** Extra keys of some blocks, flattened: key i belongs to block `blocks[i]`; sorted by block, then by key. */
+export interface FlatExtraKeys {
+  readonly blocks: Uint32Array;
+  readonly keys: BigUint64Array;
+}
+
+export interface HashSeam {
+  /** XXH64 (github.com/Cyan4973/xxHash, doc/xxhash_spec.md) of bytes. */
+  xxh64(bytes: Uint8Array, seed: bigint): bigint;
+  /** `out[i]` = local hash of block i, for ⌊tokens.length / blockSize⌋ blocks; `out` has exactly that length. */
+  localHashes(tokens: Uint32Array, blockSize: number, extra: FlatExtraKeys | undefined, out: BigUint64Array): void;
+  /** `out[i]` = seq hash of block i, chained from `parent` (a namespace root or a previous seq hash). */
+  seqHashes(
+    tokens: Uint32Array,
+    blockSize: number,
+    parent: bigint,
+    extra: FlatExtraKeys | undefined,
+    out: BigUint64Array,
+  ): void;
+  /** `out[i]` = XXH64(u64le(locals[i]), out[i − 1]), starting from `parent`; same length as `locals`. */
+  chainHashes(locals: BigUint64Array, parent: bigint, out: BigUint64Array): void;
+}
+
+// ------------------------------------------------------------------------------------------------------------ index
+
+export interface CoreIndexOptions {
+  /** Sessions that may own blocks at once; the least recently owning one ends beyond it. 0: no bound. */
+  readonly maxSessions: number;
+}
+
+/** Places in the `result` array of the feeding calls. */
+export const RESULT = { applied: 0, duplicate: 1, unknown: 2, orphaned: 3, rejected: 4, firstBad: 5, ended: 6 } as const;
+/** Length of a `result` array. */
+export const RESULT_LENGTH = 7;
+
+/** Mode of an overlap query. */
+export const MODE = { prefix: 0, set: 1 } as const;
+
+export interface CoreStats {
+  /** Known blocks: resident somewhere or owned by somebody. */
+  blocks: number;
+  runs: number;
+  /** Σ over runs of the slots that hold some of it. */
+  runHolders: number;
+  slots: number;
+  sessions: number;
+  /** Bytes that the present content needs, ownership included. */
+  usedBytes: number;
+  /** Bytes taken from the allocator, ownership included. */
+  reservedBytes: number;
+  /** The part of reservedBytes that sessions cost. */
+  ownershipBytes: number;
+  duplicates: number;
+  unknownRemoves: number;
+  rejected: number;
+  orphans: number;
+}
+
+/**
+ * One index. Slots are small integers; every feeding call names a slot and its incarnation and answers `false` (or −1)
+ * when that life of the slot is over. Sessions are non-zero integers handed out by `own`; a number is free again once
+ * its session ended.
+ */
+export interface CoreIndex {
+  /** Highest live slot + 1: the length of every output indexed by slot. */
+  slotCount(): number;
+  addSlot(): number;
+  incarnation(slot: number): number;
+  removeSlot(slot: number, incarnation: number): boolean;
+
+  /**
+   * `parent`: `undefined` = seq[0] is a first block, `null` = unknown, else the hash before seq[0].
+   * result: applied (newly resident here), duplicate, orphaned, rejected, firstBad (−1: none).
+   */
+  store(
+    slot: number,
+    incarnation: number,
+    seq: BigUint64Array,
+    parent: bigint | null | undefined,
+    nowMs: number,
+    result: Float64Array,
+  ): boolean;
+  /** result: applied (no longer resident here), unknown, firstBad. */
+  remove(slot: number, incarnation: number, seq: BigUint64Array, result: Float64Array): boolean;
+  /** Blocks that were resident, or −1. */
+  clear(slot: number, incarnation: number): number;
+
+  /**
+   * `session` 0 opens a new one. Answers the session's number, 0 when it owns nothing (empty or rejected call by an
+   * unknown session). result: applied (newly owned), duplicate (owned before), rejected, firstBad, ended (the session
+   * that `maxSessions` ended, 0: none).
+   */
+  own(session: number, seq: BigUint64Array, nowMs: number, result: Float64Array): number;
+  /** Blocks that were owned. */
+  endSession(session: number): number;
+  /** Ends every session whose last `own` was at `cutoffMs` or earlier; answers their numbers, ascending. */
+  endIdleSessions(cutoffMs: number): Uint32Array;
+
+  /** out: `Uint32Array[slotCount]`. */
+  overlap(seq: BigUint64Array, mode: number, out: Uint32Array): void;
+  /** `session` 0: a session that owns nothing. */
+  exclusiveOverlap(
+    session: number,
+    seq: BigUint64Array,
+    mode: number,
+    maxOwners: number,
+    out: Uint32Array,
+  ): void;
+  /** out: `Float64Array[slotCount]`, in units of 2^−20 block. */
+  fairOverlap(seq: BigUint64Array, out: Float64Array): void;
+  /**
+   * Hash and query in one crossing (prefix mode). `seqOut` (`BigUint64Array[⌊n / blockSize⌋]`) and the outputs that
+   * are not wanted are `undefined`.
+   */
+  lookupTokens(
+    tokens: Uint32Array,
+    blockSize: number,
+    root: bigint,
+    extra: FlatExtraKeys | undefined,
+    session: number,
+    maxOwners: number,
+    seqOut: BigUint64Array,
+    overlapOut: Uint32Array,
+    exclusiveOut: Uint32Array | undefined,
+    fairOut: Float64Array | undefined,
+  ): void;
+  /** Is the block known (resident somewhere or owned)? */
+  contains(hash: bigint): boolean;
+
+  /** Resident hashes of a slot, ascending. */
+  enumerate(slot: number): BigUint64Array;
+  residentBlocks(slot: number): number;
+  /** `nowMs` of the slot's last accepted store; −1: none. */
+  lastStoreMs(slot: number): number;
+  /** Live sessions' numbers, least recently owning first. */
+  sessionNumbers(): Uint32Array;
+  /** Numbers of live slots, ascending. */
+  slotNumbers(): Uint32Array;
+  stats(): CoreStats;
+
+  snapshot(): Uint8Array;
+  /**
+   * Replaces the whole state. Answers '' or the name of the first bad section (state unchanged). Slots and sessions
+   * keep their numbers; every incarnation is raised, so handles of before are stale.
+   */
+  restore(bytes: Uint8Array): string;
+  compact(): void;
+  /** '' or the first broken invariant. */
+  validate(): string;
+  dump(): string;
+  /** Frees everything; no other call may follow. */
+  close(): void;
+}
+
+// ------------------------------------------------------------------------------------------------------------ trace
+
+/**
+ * Counts prefix hits of a trace, request by request, in an unbounded cache, and for each capacity in an LRU cache of
+ * that many blocks (capacities ascending).
+ */
+export interface CoreApcCounter {
+  /**
+   * Counts one request, whose block ids are chained from its first. `session` 0: the request has no session.
+   * hits: `Uint32Array[2 + capacities]`: leading blocks seen before by anybody, seen before by this session (0
+   * without a session), then leading blocks still cached at each capacity.
+   */
+  add(session: number, ids: BigUint64Array, hits: Uint32Array): void;
+  /** Different blocks seen so far. */
+  uniqueBlocks(): number;
+  close(): void;
+}
+
+/** Places in the `row` array of `scanTraceRow`. */
+export const ROW = { ids: 0, arrayStart: 1, arrayEnd: 2, errorAt: 3 } as const;
+export const ROW_LENGTH = 4;
+
+export interface TraceSeam {
+  /**
+   * Finds the top-level member `hash_ids` of the JSON object in `bytes[start, end)` and reads its integers, exactly,
+   * as u64 (negative ones in two's complement) into `ids`. row: the number of ids (also when it is larger than
+   * `ids.length`: call again with more room; −1: no such member; −2: not an array of integers in −2^63 … 2^64 − 1;
+   * −3: the line is no JSON object as far as the scan reaches), the byte range of the array within `bytes` (brackets
+   * included), and where an error was seen.
+   */
+  scanTraceRow(bytes: Uint8Array, start: number, end: number, ids: BigUint64Array, row: Int32Array): void;
+}
