@@ -1,0 +1,100 @@
+import { types } from 'node:util';
+import { invalidArgType, lengthMismatch, outOfRange } from './errors.js';
+
+/*
+ * Every check of a caller's value, once. A check answers the value in the form that the seam takes.
+ * Cost: a good typed array passes in some 10 ns; a plain array of token ids is copied, a check each.
+ */
+
+const MAX_TOKEN = 0xffff_ffff;
+const MIN_HASH = -(2n ** 63n);
+const MAX_HASH = 2n ** 64n - 1n;
+
+/** Arrays that calls write their answers to. */
+export type OutArray = Uint32Array | BigUint64Array | Float64Array;
+
+/**
+ * Token ids: a `Uint32Array[n]` is answered as it is (aliased), a plain array of numbers as a checked copy.
+ * Throws ERR_KVIDX_INVALID_ARG_TYPE (any other type, a detached or shared buffer) or, naming the index,
+ * ERR_KVIDX_OUT_OF_RANGE (NaN, fractional, negative, above 2^32 − 1).
+ */
+export function checkTokens(tokens: unknown, what = 'tokens'): Uint32Array {
+  if (types.isUint32Array(tokens)) {
+    checkBuffer(tokens, what);
+    return tokens;
+  }
+  if (!Array.isArray(tokens)) throw invalidArgType(what, 'a Uint32Array or an array of numbers', tokens);
+  const copy = new Uint32Array(tokens.length);
+  for (let i = 0; i < copy.length; i++) copy[i] = checkInteger(`${what}[${i}]`, tokens[i], 0, MAX_TOKEN);
+  return copy;
+}
+
+/** Hashes: a `BigUint64Array[n]`, answered as it is (aliased). Throws ERR_KVIDX_INVALID_ARG_TYPE. */
+export function checkHashes(hashes: unknown, what = 'hashes'): BigUint64Array {
+  if (!types.isBigUint64Array(hashes)) throw invalidArgType(what, 'a BigUint64Array', hashes);
+  checkBuffer(hashes, what);
+  return hashes;
+}
+
+/**
+ * The caller's array for `length` answers, or a new one when the caller passed none. Throws
+ * ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_LENGTH_MISMATCH.
+ */
+export function checkOut<T extends OutArray>(
+  out: unknown,
+  ctor: { new (length: number): T; readonly name: string },
+  length: number,
+  what = 'out',
+): T {
+  if (out === undefined) return new ctor(length);
+  if (!types.isTypedArray(out) || out[Symbol.toStringTag] !== ctor.name) {
+    throw invalidArgType(what, `a ${ctor.name}`, out);
+  }
+  checkBuffer(out, what);
+  if (out.length !== length) {
+    throw lengthMismatch(`${what} must have ${length} elements, one for each answer, got ${out.length}`);
+  }
+  return out as unknown as T;
+}
+
+/**
+ * One hash as u64: a bigint from −2^63 (two's complement) to 2^64 − 1, or a safe integer Number. Throws
+ * ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_OUT_OF_RANGE (a Number beyond 2^53 has lost bits already).
+ */
+export function checkHash(hash: unknown, what = 'hash'): bigint {
+  if (typeof hash === 'number') {
+    if (!Number.isSafeInteger(hash)) throw outOfRange(what, 'a safe integer or a bigint', hash);
+    return BigInt.asUintN(64, BigInt(hash));
+  }
+  if (typeof hash !== 'bigint') throw invalidArgType(what, 'a bigint', hash);
+  if (hash < MIN_HASH || hash > MAX_HASH) throw outOfRange(what, 'from −2^63 to 2^64 − 1', hash);
+  return BigInt.asUintN(64, hash);
+}
+
+/** An integer from `lo` to `hi`. Throws ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_OUT_OF_RANGE. */
+export function checkInteger(what: string, value: unknown, lo: number, hi: number): number {
+  if (typeof value !== 'number') throw invalidArgType(what, 'a number', value);
+  if (!Number.isInteger(value) || value < lo || value > hi) {
+    throw outOfRange(what, `an integer from ${lo} to ${hi}`, value);
+  }
+  return value;
+}
+
+/** Refuses memory that is gone or that other threads may write during the call. */
+function checkBuffer(array: NodeJS.TypedArray, what: string): void {
+  if (array.length === 0 && isGone(array)) throw invalidArgType(what, 'attached to its buffer', array);
+  const buffer: unknown = array.buffer;
+  if (!(buffer instanceof ArrayBuffer) && types.isSharedArrayBuffer(buffer)) {
+    throw invalidArgType(what, 'in unshared memory', buffer);
+  }
+}
+
+/** A detached array (or one that its resizable buffer left behind) looks empty; only methods tell it apart. */
+function isGone(array: NodeJS.TypedArray): boolean {
+  try {
+    Uint8Array.prototype.at.call(array as Uint8Array, 0);
+    return false;
+  } catch {
+    return true;
+  }
+}
