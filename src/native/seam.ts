@@ -1,3 +1,6 @@
+/** Raised with every change of this file; a binary that was built for another number is not used. */
+export const SEAM_VERSION = 1;
+
 /**
  * The one seam between TypeScript and the backends. The addon (`native/binding`) and the reference backend
  * (`src/reference`) both implement `Seam`; everything above calls only what is declared here.
@@ -26,7 +29,12 @@ export interface HashSeam {
   /** XXH64 (github.com/Cyan4973/xxHash, doc/xxhash_spec.md) of bytes. */
   xxh64(bytes: Uint8Array, seed: bigint): bigint;
   /** `out[i]` = local hash of block i, for ⌊tokens.length / blockSize⌋ blocks; `out` has exactly that length. */
-  localHashes(tokens: Uint32Array, blockSize: number, extra: FlatExtraKeys | undefined, out: BigUint64Array): void;
+  localHashes(
+    tokens: Uint32Array,
+    blockSize: number,
+    extra: FlatExtraKeys | undefined,
+    out: BigUint64Array,
+  ): void;
   /** `out[i]` = seq hash of block i, chained from `parent` (a namespace root or a previous seq hash). */
   seqHashes(
     tokens: Uint32Array,
@@ -47,7 +55,15 @@ export interface CoreIndexOptions {
 }
 
 /** Places in the `result` array of the feeding calls. */
-export const RESULT = { applied: 0, duplicate: 1, unknown: 2, orphaned: 3, rejected: 4, firstBad: 5, ended: 6 } as const;
+export const RESULT = {
+  applied: 0,
+  duplicate: 1,
+  unknown: 2,
+  orphaned: 3,
+  rejected: 4,
+  firstBad: 5,
+  ended: 6,
+} as const;
 /** Length of a `result` array. */
 export const RESULT_LENGTH = 7;
 
