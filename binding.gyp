@@ -1,0 +1,24 @@
+{
+  'target_defaults': {
+    'include_dirs': ['native', "<!(node -p \"require('node-addon-api').include_dir\")"],
+    'defines': ['NAPI_VERSION=9', 'NAPI_CPP_EXCEPTIONS', 'NODE_ADDON_API_DISABLE_DEPRECATED'],
+    'cflags!': ['-fno-exceptions', '-O2'],
+    'cflags_cc!': ['-fno-exceptions', '-fno-rtti', '-std=gnu++17', '-std=gnu++20'],
+    'cflags_cc': ['-std=c++20', '-O3', '-fvisibility=hidden'],
+    'ldflags': ['-static-libstdc++', '-static-libgcc', '-Wl,--exclude-libs,ALL'],
+    'xcode_settings': {
+      'GCC_ENABLE_CPP_EXCEPTIONS': 'YES',
+      'GCC_ENABLE_CPP_RTTI': 'YES',
+      'CLANG_CXX_LANGUAGE_STANDARD': 'c++20',
+      'MACOSX_DEPLOYMENT_TARGET': '11.0'
+    },
+    'msvs_settings': { 'VCCLCompilerTool': { 'ExceptionHandling': 1, 'AdditionalOptions': ['/std:c++20', '/utf-8'] } }
+  },
+  'variables': {
+    'sources_of': 'node -p "process.argv.slice(1).flatMap((d) => fs.readdirSync(d).filter((f) => f.endsWith(\'.cpp\')).map((f) => d + \'/\' + f)).join(\' \')"'
+  },
+  'targets': [
+    { 'target_name': 'kvidx', 'sources': ['<!@(<(sources_of) native/core native/binding)'] },
+    { 'target_name': 'kvidx_bench', 'sources': ['<!@(<(sources_of) native/core native/bench)'] }
+  ]
+}
