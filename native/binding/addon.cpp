@@ -1,0 +1,25 @@
+#include "binding/entry.hpp"
+#include "binding/init.hpp"
+
+namespace {
+
+using namespace kvidx::binding;
+
+napi_value init(napi_env raw_env, napi_value raw_exports) {
+  return guarded(raw_env, [&]() -> napi_value {
+    const Napi::Env env(raw_env);
+    Napi::Object exports(raw_env, raw_exports);
+    env.SetInstanceData(new AddonData);
+    exports.Set("name", "native");
+    exports.Set("isa", "scalar");
+    init_hash(env, exports);
+    if (init_index != nullptr) init_index(env, exports);
+    if (init_apc != nullptr) init_apc(env, exports);
+    if (init_trace != nullptr) init_trace(env, exports);
+    return exports;
+  });
+}
+
+}  // namespace
+
+NAPI_MODULE(NODE_GYP_MODULE_NAME, init)
