@@ -1,0 +1,60 @@
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "binding/entry.hpp"
+#include "binding/init.hpp"
+#include "core/apc_counter.hpp"
+
+namespace kvidx::binding {
+namespace {
+
+struct ApcObject {
+  static constexpr napi_type_tag kTag{0x6b76696478417063, 0x51f0b7a3c96e2d48};
+  static constexpr const char* kName = "CoreApcCounter";
+  std::optional<ApcCounter> counter;
+  size_t capacities = 0;
+};
+
+using Info = const Napi::CallbackInfo&;
+
+ApcCounter& open(ApcObject& self, Info info) {
+  if (!self.counter) fail_closed(info.Env(), "the counter");
+  return *self.counter;
+}
+
+void add(ApcObject& self, Info info) {
+  ApcCounter& counter = open(self, info);
+  const uint32_t session = integer(info[0], "session");
+  const auto ids = input<uint64_t>(info[1], "ids");
+  counter.add(session, ids, output<uint32_t>(info[2], 2 + self.capacities, "hits"));
+}
+
+Napi::Value unique_blocks(ApcObject& self, Info info) {
+  return Napi::Number::New(info.Env(), static_cast<double>(open(self, info).unique_blocks()));
+}
+
+void close(ApcObject& self, Info) {
+  self.counter.reset();
+}
+
+Napi::Value create_apc_counter(Info info) {
+  const auto capacities = input<double>(info[0], "capacities");
+  auto object = std::make_unique<ApcObject>();
+  object->counter.emplace(capacities);
+  object->capacities = capacities.size();
+  return instantiate(info.Env(), std::move(object));
+}
+
+}  // namespace
+
+void init_apc(Napi::Env env, Napi::Object exports) {
+  define_class<ApcObject>(env, {
+                                   method<ApcObject, add>("add"),
+                                   method<ApcObject, unique_blocks>("uniqueBlocks"),
+                                   method<ApcObject, close>("close"),
+                               });
+  export_function<create_apc_counter>(env, exports, "createApcCounter");
+}
+
+}  // namespace kvidx::binding

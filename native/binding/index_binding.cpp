@@ -1,0 +1,292 @@
+#include <optional>
+#include <utility>
+
+#include "binding/entry.hpp"
+#include "binding/init.hpp"
+#include "core/block_hash.hpp"
+#include "core/index.hpp"
+
+namespace kvidx::binding {
+namespace {
+
+struct IndexObject {
+  static constexpr napi_type_tag kTag{0x6b76696478496e64, 0x9d1c3f0a52e84b71};
+  static constexpr const char* kName = "CoreIndex";
+  std::optional<Index> index;
+};
+
+using Info = const Napi::CallbackInfo&;
+
+Index& open(IndexObject& self, Info info) {
+  if (!self.index) fail_closed(info.Env(), "the index");
+  return *self.index;
+}
+
+SlotRef slot_ref(Info info) {
+  return {integer(info[0], "slot"), integer(info[1], "incarnation")};
+}
+
+/// A slot that a query may name: its outputs have slot_count() places.
+uint32_t live_slot(const Index& index, Info info) {
+  const uint32_t slot = integer(info[0], "slot");
+  if (slot >= index.slot_count()) fail_range(info.Env(), "slot must be below slotCount()");
+  return slot;
+}
+
+Mode mode(Napi::Value value) {
+  return integer(value, "mode", 0, 1) == 0 ? Mode::kPrefix : Mode::kSet;
+}
+
+Parent parent(Napi::Value value) {
+  if (is_absent(value)) return Parent::root();
+  if (value.IsNull()) return Parent::unknown();
+  return Parent::of(SeqHash{u64(value, "parent")});
+}
+
+constexpr size_t kResultLength = 7;  // RESULT_LENGTH and RESULT of the seam
+
+std::span<double> result_array(Napi::Value value) {
+  return output<double>(value, kResultLength, "result");
+}
+
+void write_result(const FeedResult& result, std::span<double> out) {
+  out[0] = static_cast<double>(result.applied);
+  out[1] = static_cast<double>(result.duplicate);
+  out[2] = static_cast<double>(result.unknown);
+  out[3] = static_cast<double>(result.orphaned);
+  out[4] = static_cast<double>(result.rejected);
+  out[5] = static_cast<double>(result.first_bad);
+  out[6] = static_cast<double>(result.ended_session);
+}
+
+Napi::Value count(Napi::Env env, uint64_t n) {
+  return Napi::Number::New(env, static_cast<double>(n));
+}
+
+// Slots
+
+Napi::Value slot_count(IndexObject& self, Info info) {
+  return count(info.Env(), open(self, info).slot_count());
+}
+
+Napi::Value add_slot(IndexObject& self, Info info) {
+  return count(info.Env(), open(self, info).add_slot().slot);
+}
+
+Napi::Value incarnation(IndexObject& self, Info info) {
+  const Index& index = open(self, info);
+  return count(info.Env(), index.incarnation(live_slot(index, info)));
+}
+
+Napi::Value remove_slot(IndexObject& self, Info info) {
+  return Napi::Boolean::New(info.Env(), open(self, info).remove_slot(slot_ref(info)) == Status::kOk);
+}
+
+Napi::Value slot_numbers(IndexObject& self, Info info) {
+  const auto numbers = open(self, info).slot_numbers();
+  return copy_out<uint32_t>(info.Env(), numbers);
+}
+
+// Residency
+
+Napi::Value store(IndexObject& self, Info info) {
+  const auto seq = input<SeqHash>(info[2], "seq");
+  const auto out = result_array(info[5]);
+  FeedResult result;
+  const Status status =
+      open(self, info).store(slot_ref(info), seq, parent(info[3]), number(info[4], "nowMs"), result);
+  write_result(result, out);
+  return Napi::Boolean::New(info.Env(), status == Status::kOk);
+}
+
+Napi::Value remove(IndexObject& self, Info info) {
+  const auto seq = input<SeqHash>(info[2], "seq");
+  const auto out = result_array(info[3]);
+  FeedResult result;
+  const Status status = open(self, info).remove(slot_ref(info), seq, result);
+  write_result(result, out);
+  return Napi::Boolean::New(info.Env(), status == Status::kOk);
+}
+
+Napi::Value clear(IndexObject& self, Info info) {
+  uint64_t removed = 0;
+  const Status status = open(self, info).clear(slot_ref(info), removed);
+  return status == Status::kOk ? count(info.Env(), removed) : Napi::Number::New(info.Env(), -1);
+}
+
+// Ownership
+
+Napi::Value own(IndexObject& self, Info info) {
+  const auto seq = input<SeqHash>(info[1], "seq");
+  const auto out = result_array(info[3]);
+  FeedResult result;
+  const uint32_t session =
+      open(self, info).own(integer(info[0], "session"), seq, number(info[2], "nowMs"), result);
+  write_result(result, out);
+  return count(info.Env(), session);
+}
+
+Napi::Value end_session(IndexObject& self, Info info) {
+  return count(info.Env(), open(self, info).end_session(integer(info[0], "session")));
+}
+
+Napi::Value end_idle_sessions(IndexObject& self, Info info) {
+  const auto ended = open(self, info).end_idle_sessions(number(info[0], "cutoffMs"));
+  return copy_out<uint32_t>(info.Env(), ended);
+}
+
+Napi::Value session_numbers(IndexObject& self, Info info) {
+  const auto numbers = open(self, info).session_numbers();
+  return copy_out<uint32_t>(info.Env(), numbers);
+}
+
+// Queries
+
+void overlap(IndexObject& self, Info info) {
+  const Index& index = open(self, info);
+  const auto seq = input<SeqHash>(info[0], "seq");
+  index.overlap(seq, mode(info[1]), output<uint32_t>(info[2], index.slot_count(), "out"));
+}
+
+void exclusive_overlap(IndexObject& self, Info info) {
+  const Index& index = open(self, info);
+  const auto seq = input<SeqHash>(info[1], "seq");
+  index.exclusive_overlap(integer(info[0], "session"), seq, mode(info[2]), integer(info[3], "maxOwners", 1),
+                          output<uint32_t>(info[4], index.slot_count(), "out"));
+}
+
+void fair_overlap(IndexObject& self, Info info) {
+  const Index& index = open(self, info);
+  const auto seq = input<SeqHash>(info[0], "seq");
+  index.fair_overlap(seq, output<double>(info[1], index.slot_count(), "out"));
+}
+
+void lookup_tokens(IndexObject& self, Info info) {
+  const Index& index = open(self, info);
+  const auto tokens = input<Token>(info[0], "tokens");
+  const uint32_t size = block_size(info[1]);
+  const auto seq = output<SeqHash>(info[6], tokens.size() / size, "seqOut");
+  const auto resident = output<uint32_t>(info[7], index.slot_count(), "overlapOut");
+  const auto exclusive = optional_output<uint32_t>(info[8], index.slot_count(), "exclusiveOut");
+  const auto fair = optional_output<double>(info[9], index.slot_count(), "fairOut");
+  const uint32_t session = integer(info[4], "session");
+  const uint32_t max_owners = integer(info[5], "maxOwners", 1);
+
+  seq_hashes(tokens, size, SeqHash{u64(info[2], "root")}, extra_keys(info[3]), seq);
+  index.overlap(seq, Mode::kPrefix, resident);
+  if (exclusive) index.exclusive_overlap(session, seq, Mode::kPrefix, max_owners, *exclusive);
+  if (fair) index.fair_overlap(seq, *fair);
+}
+
+Napi::Value contains(IndexObject& self, Info info) {
+  return Napi::Boolean::New(info.Env(), open(self, info).contains(SeqHash{u64(info[0], "hash")}));
+}
+
+Napi::Value enumerate(IndexObject& self, Info info) {
+  const Index& index = open(self, info);
+  const auto hashes = index.enumerate(live_slot(index, info));
+  return copy_out<SeqHash>(info.Env(), hashes);
+}
+
+Napi::Value resident_blocks(IndexObject& self, Info info) {
+  const Index& index = open(self, info);
+  return count(info.Env(), index.resident_blocks(live_slot(index, info)));
+}
+
+Napi::Value last_store_ms(IndexObject& self, Info info) {
+  const Index& index = open(self, info);
+  return Napi::Number::New(info.Env(), index.last_store_ms(live_slot(index, info)));
+}
+
+Napi::Value stats(IndexObject& self, Info info) {
+  const IndexStats s = open(self, info).stats();
+  const std::pair<const char*, uint64_t> figures[] = {
+      {"blocks", s.blocks},
+      {"runs", s.runs},
+      {"runHolders", s.run_holders},
+      {"slots", s.slots},
+      {"sessions", s.sessions},
+      {"usedBytes", s.used_bytes},
+      {"reservedBytes", s.reserved_bytes},
+      {"ownershipBytes", s.ownership_bytes},
+      {"duplicates", s.duplicates},
+      {"unknownRemoves", s.unknown_removes},
+      {"rejected", s.rejected},
+      {"orphans", s.orphans},
+  };
+  Napi::Object object = Napi::Object::New(info.Env());
+  for (const auto& [name, value] : figures) object.Set(name, count(info.Env(), value));
+  return object;
+}
+
+// The whole index
+
+Napi::Value snapshot(IndexObject& self, Info info) {
+  const auto bytes = open(self, info).snapshot();
+  return copy_out<uint8_t>(info.Env(), bytes);
+}
+
+Napi::Value restore(IndexObject& self, Info info) {
+  return Napi::String::New(info.Env(), open(self, info).restore(input<uint8_t>(info[0], "bytes")));
+}
+
+void compact(IndexObject& self, Info info) {
+  open(self, info).compact();
+}
+
+Napi::Value validate(IndexObject& self, Info info) {
+  return Napi::String::New(info.Env(), open(self, info).validate());
+}
+
+Napi::Value dump(IndexObject& self, Info info) {
+  return Napi::String::New(info.Env(), open(self, info).dump());
+}
+
+void close(IndexObject& self, Info) {
+  self.index.reset();
+}
+
+Napi::Value create_index(Info info) {
+  if (!info[0].IsObject()) fail_type(info.Env(), "options must be an object");
+  const Napi::Value max_sessions = info[0].As<Napi::Object>().Get("maxSessions");
+  auto object = std::make_unique<IndexObject>();
+  object->index.emplace(IndexOptions{.max_sessions = integer(max_sessions, "maxSessions")});
+  return instantiate(info.Env(), std::move(object));
+}
+
+}  // namespace
+
+void init_index(Napi::Env env, Napi::Object exports) {
+  define_class<IndexObject>(env, {
+                                     method<IndexObject, slot_count>("slotCount"),
+                                     method<IndexObject, add_slot>("addSlot"),
+                                     method<IndexObject, incarnation>("incarnation"),
+                                     method<IndexObject, remove_slot>("removeSlot"),
+                                     method<IndexObject, slot_numbers>("slotNumbers"),
+                                     method<IndexObject, store>("store"),
+                                     method<IndexObject, remove>("remove"),
+                                     method<IndexObject, clear>("clear"),
+                                     method<IndexObject, own>("own"),
+                                     method<IndexObject, end_session>("endSession"),
+                                     method<IndexObject, end_idle_sessions>("endIdleSessions"),
+                                     method<IndexObject, session_numbers>("sessionNumbers"),
+                                     method<IndexObject, overlap>("overlap"),
+                                     method<IndexObject, exclusive_overlap>("exclusiveOverlap"),
+                                     method<IndexObject, fair_overlap>("fairOverlap"),
+                                     method<IndexObject, lookup_tokens>("lookupTokens"),
+                                     method<IndexObject, contains>("contains"),
+                                     method<IndexObject, enumerate>("enumerate"),
+                                     method<IndexObject, resident_blocks>("residentBlocks"),
+                                     method<IndexObject, last_store_ms>("lastStoreMs"),
+                                     method<IndexObject, stats>("stats"),
+                                     method<IndexObject, snapshot>("snapshot"),
+                                     method<IndexObject, restore>("restore"),
+                                     method<IndexObject, compact>("compact"),
+                                     method<IndexObject, validate>("validate"),
+                                     method<IndexObject, dump>("dump"),
+                                     method<IndexObject, close>("close"),
+                                 });
+  export_function<create_index>(env, exports, "createIndex");
+}
+
+}  // namespace kvidx::binding
