@@ -213,8 +213,8 @@ export interface TraceSeam {
    * Finds the top-level member `hash_ids` of the JSON object in `bytes[start, end)` and reads its integers, exactly,
    * as u64 (negative ones in two's complement) into `ids`. row: the number of ids (also when it is larger than
    * `ids.length`: call again with more room; −1: no such member; −2: not an array of integers in −2^63 … 2^64 − 1;
-   * −3: the line is no JSON object as far as the scan reaches), the byte range of the array within `bytes` (brackets
-   * included), and where an error was seen.
+   * −3: the line is no JSON object as far as the scan reaches; −4: the member stands twice), the byte range of the
+   * array within `bytes` (brackets included), and where an error was seen.
    */
   scanTraceRow(bytes: Uint8Array, start: number, end: number, ids: BigUint64Array, row: Int32Array): void;
 }
