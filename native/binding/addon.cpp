@@ -9,8 +9,8 @@ napi_value init(napi_env raw_env, napi_value raw_exports) {
   return guarded(raw_env, [&]() -> napi_value {
     const Napi::Env env(raw_env);
     Napi::Object exports(raw_env, raw_exports);
-    env.SetInstanceData(new AddonData);
     exports.Set("name", "native");
+    exports.Set("seamVersion", kSeamVersion);
     exports.Set("isa", "scalar");
     init_hash(env, exports);
     if (init_index != nullptr) init_index(env, exports);

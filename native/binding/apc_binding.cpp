@@ -10,8 +10,6 @@ namespace kvidx::binding {
 namespace {
 
 struct ApcObject {
-  static constexpr napi_type_tag kTag{0x6b76696478417063, 0x51f0b7a3c96e2d48};
-  static constexpr const char* kName = "CoreApcCounter";
   std::optional<ApcCounter> counter;
   size_t capacities = 0;
 };
@@ -43,17 +41,17 @@ Napi::Value create_apc_counter(Info info) {
   auto object = std::make_unique<ApcObject>();
   object->counter.emplace(capacities);
   object->capacities = capacities.size();
-  return instantiate(info.Env(), std::move(object));
+  return expose<ApcObject>(info.Env(), std::move(object),
+                           {
+                               method<ApcObject, add>("add"),
+                               method<ApcObject, unique_blocks>("uniqueBlocks"),
+                               method<ApcObject, close>("close"),
+                           });
 }
 
 }  // namespace
 
 void init_apc(Napi::Env env, Napi::Object exports) {
-  define_class<ApcObject>(env, {
-                                   method<ApcObject, add>("add"),
-                                   method<ApcObject, unique_blocks>("uniqueBlocks"),
-                                   method<ApcObject, close>("close"),
-                               });
   export_function<create_apc_counter>(env, exports, "createApcCounter");
 }
 

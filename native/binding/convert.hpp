@@ -1,9 +1,9 @@
-// Every conversion between JavaScript values and the core's, so that the other files of the binding only
-// call.
+// Every conversion between JavaScript values and the core's: the other files of the binding only call.
 //
 // A value of the wrong dtype, length or range is a JavaScript TypeError or RangeError with a `code`, never a
-// crash. Typed arrays are read and written where they lie: a span is good until the call returns. Costs: a
-// typed array some 15 ns, a fresh output array 300 (pass arrays to fill), a BigInt 10.
+// crash. Typed arrays are read and written where they lie: a span is good until the call returns.
+//
+// Costs: a typed array 35 ns, a fresh output array 300 (pass arrays to fill), a BigInt 10.
 #pragma once
 
 #include <napi.h>
@@ -13,7 +13,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <type_traits>
 
 #include "core/block_hash.hpp"
@@ -22,7 +21,6 @@
 namespace kvidx::binding {
 
 // Errors
-// ------------------------------------------------------------------------------------------------------------
 
 template <class E>
 [[noreturn]] void fail(Napi::Env env, const char* code, const std::string& message) {
@@ -48,7 +46,6 @@ template <class E>
 }
 
 // Typed arrays
-// ------------------------------------------------------------------------------------------------------
 
 struct Dtype {
   napi_typedarray_type type;
@@ -120,7 +117,6 @@ Napi::Value copy_out(Napi::Env env, std::span<const T> values) {
 }
 
 // Single values
-// -----------------------------------------------------------------------------------------------------
 
 /// A BigInt from 0 to 2^64 − 1.
 inline uint64_t u64(Napi::Value value, const char* what) {

@@ -10,8 +10,6 @@ namespace kvidx::binding {
 namespace {
 
 struct IndexObject {
-  static constexpr napi_type_tag kTag{0x6b76696478496e64, 0x9d1c3f0a52e84b71};
-  static constexpr const char* kName = "CoreIndex";
   std::optional<Index> index;
 };
 
@@ -251,41 +249,41 @@ Napi::Value create_index(Info info) {
   const Napi::Value max_sessions = info[0].As<Napi::Object>().Get("maxSessions");
   auto object = std::make_unique<IndexObject>();
   object->index.emplace(IndexOptions{.max_sessions = integer(max_sessions, "maxSessions")});
-  return instantiate(info.Env(), std::move(object));
+  return expose<IndexObject>(info.Env(), std::move(object),
+                             {
+                                 method<IndexObject, slot_count>("slotCount"),
+                                 method<IndexObject, add_slot>("addSlot"),
+                                 method<IndexObject, incarnation>("incarnation"),
+                                 method<IndexObject, remove_slot>("removeSlot"),
+                                 method<IndexObject, slot_numbers>("slotNumbers"),
+                                 method<IndexObject, store>("store"),
+                                 method<IndexObject, remove>("remove"),
+                                 method<IndexObject, clear>("clear"),
+                                 method<IndexObject, own>("own"),
+                                 method<IndexObject, end_session>("endSession"),
+                                 method<IndexObject, end_idle_sessions>("endIdleSessions"),
+                                 method<IndexObject, session_numbers>("sessionNumbers"),
+                                 method<IndexObject, overlap>("overlap"),
+                                 method<IndexObject, exclusive_overlap>("exclusiveOverlap"),
+                                 method<IndexObject, fair_overlap>("fairOverlap"),
+                                 method<IndexObject, lookup_tokens>("lookupTokens"),
+                                 method<IndexObject, contains>("contains"),
+                                 method<IndexObject, enumerate>("enumerate"),
+                                 method<IndexObject, resident_blocks>("residentBlocks"),
+                                 method<IndexObject, last_store_ms>("lastStoreMs"),
+                                 method<IndexObject, stats>("stats"),
+                                 method<IndexObject, snapshot>("snapshot"),
+                                 method<IndexObject, restore>("restore"),
+                                 method<IndexObject, compact>("compact"),
+                                 method<IndexObject, validate>("validate"),
+                                 method<IndexObject, dump>("dump"),
+                                 method<IndexObject, close>("close"),
+                             });
 }
 
 }  // namespace
 
 void init_index(Napi::Env env, Napi::Object exports) {
-  define_class<IndexObject>(env, {
-                                     method<IndexObject, slot_count>("slotCount"),
-                                     method<IndexObject, add_slot>("addSlot"),
-                                     method<IndexObject, incarnation>("incarnation"),
-                                     method<IndexObject, remove_slot>("removeSlot"),
-                                     method<IndexObject, slot_numbers>("slotNumbers"),
-                                     method<IndexObject, store>("store"),
-                                     method<IndexObject, remove>("remove"),
-                                     method<IndexObject, clear>("clear"),
-                                     method<IndexObject, own>("own"),
-                                     method<IndexObject, end_session>("endSession"),
-                                     method<IndexObject, end_idle_sessions>("endIdleSessions"),
-                                     method<IndexObject, session_numbers>("sessionNumbers"),
-                                     method<IndexObject, overlap>("overlap"),
-                                     method<IndexObject, exclusive_overlap>("exclusiveOverlap"),
-                                     method<IndexObject, fair_overlap>("fairOverlap"),
-                                     method<IndexObject, lookup_tokens>("lookupTokens"),
-                                     method<IndexObject, contains>("contains"),
-                                     method<IndexObject, enumerate>("enumerate"),
-                                     method<IndexObject, resident_blocks>("residentBlocks"),
-                                     method<IndexObject, last_store_ms>("lastStoreMs"),
-                                     method<IndexObject, stats>("stats"),
-                                     method<IndexObject, snapshot>("snapshot"),
-                                     method<IndexObject, restore>("restore"),
-                                     method<IndexObject, compact>("compact"),
-                                     method<IndexObject, validate>("validate"),
-                                     method<IndexObject, dump>("dump"),
-                                     method<IndexObject, close>("close"),
-                                 });
   export_function<create_index>(env, exports, "createIndex");
 }
 

@@ -3,7 +3,12 @@
 
 #include <napi.h>
 
+#include <cstdint>
+
 namespace kvidx::binding {
+
+/// SEAM_VERSION of src/native/seam.ts; the loader refuses an addon with another number.
+constexpr uint32_t kSeamVersion = 1;
 
 void init_hash(Napi::Env env, Napi::Object exports);
 [[gnu::weak]] void init_index(Napi::Env env, Napi::Object exports);
