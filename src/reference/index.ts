@@ -1,0 +1,22 @@
+import type { Seam } from '../native/seam.js';
+import { createReferenceApcCounter } from './apc-counter.js';
+import { createReferenceIndex } from './core-index.js';
+import { createReferenceHasher } from './hash.js';
+import { scanTraceRow } from './trace-row.js';
+
+/** The whole seam in TypeScript and WebAssembly: oracle of the property tests and backend of last resort. */
+export async function createReferenceSeam(): Promise<Seam> {
+  const hasher = await createReferenceHasher();
+  return {
+    name: 'wasm',
+    isa: 'wasm',
+    xxh64: (bytes, seed) => hasher.xxh64(bytes, seed),
+    localHashes: (tokens, blockSize, extra, out) => hasher.localHashes(tokens, blockSize, extra, out),
+    seqHashes: (tokens, blockSize, parent, extra, out) =>
+      hasher.seqHashes(tokens, blockSize, parent, extra, out),
+    chainHashes: (locals, parent, out) => hasher.chainHashes(locals, parent, out),
+    scanTraceRow,
+    createIndex: (options) => createReferenceIndex(options, hasher),
+    createApcCounter: (capacities) => createReferenceApcCounter(capacities, hasher),
+  };
+}
