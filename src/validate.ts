@@ -80,6 +80,31 @@ export function checkInteger(what: string, value: unknown, lo: number, hi: numbe
   return value;
 }
 
+/** A finite time in milliseconds, 0 or later. Throws ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_OUT_OF_RANGE. */
+export function checkTime(what: string, value: unknown): number {
+  if (typeof value !== 'number') throw invalidArgType(what, 'a number of milliseconds', value);
+  if (!Number.isFinite(value) || value < 0) throw outOfRange(what, 'a finite number, 0 or more', value);
+  return value;
+}
+
+/** A name: a non-empty string that UTF-8 can hold. Throws ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_OUT_OF_RANGE. */
+export function checkName(what: string, value: unknown): string {
+  if (typeof value !== 'string') throw invalidArgType(what, 'a string', value);
+  if (value === '' || hasLoneSurrogate(value))
+    throw outOfRange(what, 'a non-empty, well-formed string', value);
+  return value;
+}
+
+/** Options: an object; absent is `undefined`, whose defaults apply. Throws ERR_KVIDX_INVALID_ARG_TYPE. */
+export function checkOptions<T extends object>(
+  value: T | undefined,
+  what = 'options',
+): T | Record<string, never> {
+  if (value === undefined) return {};
+  if (typeof value !== 'object' || value === null) throw invalidArgType(what, 'an object', value);
+  return value;
+}
+
 /** Refuses memory that is gone or that other threads may write during the call. */
 function checkBuffer(array: NodeJS.TypedArray, what: string): void {
   if (array.length === 0 && isGone(array)) throw invalidArgType(what, 'attached to its buffer', array);
@@ -97,4 +122,8 @@ function isGone(array: NodeJS.TypedArray): boolean {
   } catch {
     return true;
   }
+}
+
+function hasLoneSurrogate(text: string): boolean {
+  return /\p{Surrogate}/u.test(text);
 }
