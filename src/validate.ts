@@ -80,6 +80,13 @@ export function checkInteger(what: string, value: unknown, lo: number, hi: numbe
   return value;
 }
 
+/** Bytes: a `Uint8Array` (a Buffer too), answered as it is (aliased). Throws ERR_KVIDX_INVALID_ARG_TYPE. */
+export function checkBytes(bytes: unknown, what = 'bytes'): Uint8Array {
+  if (!types.isUint8Array(bytes)) throw invalidArgType(what, 'a Uint8Array', bytes);
+  checkBuffer(bytes, what);
+  return bytes;
+}
+
 /** A finite time in milliseconds, 0 or later. Throws ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_OUT_OF_RANGE. */
 export function checkTime(what: string, value: unknown): number {
   if (typeof value !== 'number') throw invalidArgType(what, 'a number of milliseconds', value);

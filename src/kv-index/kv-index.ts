@@ -1,0 +1,431 @@
+import { invalidArgType, KvidxError, outOfRange } from '../errors.js';
+import { DEFAULT_BLOCK_SIZE, MAX_BLOCK_SIZE } from '../hash/block-hasher.js';
+import { type ExtraKeys, flattenExtraKeys } from '../hash/extra-keys.js';
+import { type Namespace, namespaceRoot } from '../hash/namespace.js';
+import { seam } from '../native/index.js';
+import { type CoreIndex, MODE, RESULT, RESULT_LENGTH } from '../native/seam.js';
+import {
+  checkBytes,
+  checkHash,
+  checkHashes,
+  checkInteger,
+  checkName,
+  checkOptions,
+  checkOut,
+  checkTime,
+  checkTokens,
+} from '../validate.js';
+import { type ExplainOptions, type ExplainQuery, type Explanation, explainQuery } from './explain.js';
+import { type FeedResult, readResult } from './feed-result.js';
+import { NamespaceLog } from './namespace-log.js';
+import { SessionTable } from './sessions.js';
+import { badSnapshot, decodeSnapshot, encodeSnapshot } from './snapshot.js';
+import type {
+  ExclusiveOverlapOptions,
+  FairOverlapOptions,
+  IndexStats,
+  KvIndexOptions,
+  LookupOptions,
+  LookupResult,
+  OverlapOptions,
+  OwnOptions,
+  RemoveOptions,
+  StoreOptions,
+} from './types.js';
+import {
+  checkWorkerName,
+  checkWorkerOptions,
+  unknownWorker,
+  WorkerHandle,
+  type WorkerOptions,
+  WorkerTable,
+} from './workers.js';
+
+const DEFAULT_MAX_SESSIONS = 65_536;
+const DEFAULT_SESSION_IDLE_MS = 3_600_000;
+const MAX_U32 = 0xffff_ffff;
+
+/**
+ * Which worker holds how much of a prompt's KV cache, and how much of that belongs to one session alone.
+ *
+ * Feed it residency (`store`, `remove`, `clear`) and ownership (`own`); ask it for overlaps. Hashes are seq hashes of
+ * full blocks (`BlockHasher`, `SessionHasher`, `lookupTokens`); the query of a request comes before its own `own`.
+ * Arrays are read during the call and not kept. Every method throws ERR_KVIDX_CLOSED on a closed index,
+ * ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_OUT_OF_RANGE on a wrong argument, and changes nothing then.
+ */
+export class KvIndex {
+  readonly blockSize: number;
+  readonly #root: bigint;
+  readonly #maxSessions: number;
+  readonly #sessionIdleMs: number;
+  readonly #result = new Float64Array(RESULT_LENGTH);
+  readonly #namespaces = new NamespaceLog();
+  #core: CoreIndex | undefined;
+  #workers = new WorkerTable();
+  #sessions = new SessionTable();
+
+  constructor(options?: KvIndexOptions) {
+    const {
+      blockSize = DEFAULT_BLOCK_SIZE,
+      namespace,
+      maxSessions = DEFAULT_MAX_SESSIONS,
+      sessionIdleMs = DEFAULT_SESSION_IDLE_MS,
+    } = checkOptions(options);
+    this.blockSize = checkInteger('blockSize', blockSize, 1, MAX_BLOCK_SIZE);
+    this.#root = namespaceRoot(namespace ?? {});
+    this.#maxSessions = checkInteger('maxSessions', maxSessions, 1, MAX_U32);
+    this.#sessionIdleMs = checkTime('sessionIdleMs', sessionIdleMs);
+    this.#core = seam.createIndex({ maxSessions: this.#maxSessions });
+  }
+
+  /** The core of an open index; every method starts here. */
+  static #open(index: KvIndex): CoreIndex {
+    if (typeof index !== 'object' || index === null || !(#core in index)) {
+      throw invalidArgType('this', 'a KvIndex', index);
+    }
+    if (index.#core === undefined) throw new KvidxError('ERR_KVIDX_CLOSED', 'this KvIndex is closed');
+    return index.#core;
+  }
+
+  // ---------------------------------------------------------------------------------------------------- workers
+
+  /** Highest live slot + 1: the length of every output indexed by slot. */
+  get slotCount(): number {
+    return KvIndex.#open(this).slotCount();
+  }
+
+  /** The handle of (name, dpRank, tier): the present one when it is live, else a new, empty life of it. */
+  addWorker(name: string, options?: WorkerOptions): WorkerHandle {
+    const core = KvIndex.#open(this);
+    checkWorkerName(name);
+    const { dpRank, tier } = checkWorkerOptions(checkOptions(options));
+    const present = this.#workers.find(name, dpRank, tier);
+    if (present) return present;
+    const slot = core.addSlot();
+    const handle = new WorkerHandle(name, dpRank, tier, slot);
+    this.#workers.add(handle, core.incarnation(slot));
+    return handle;
+  }
+
+  /**
+   * Ends one worker, or all ranks and tiers of a name: its blocks and all it left behind go, its handles are stale.
+   * ERR_KVIDX_UNKNOWN_WORKER: a stale handle, or a name that no live worker has.
+   */
+  removeWorker(worker: WorkerHandle | string): void {
+    const core = KvIndex.#open(this);
+    for (const handle of this.#named(worker)) {
+      core.removeSlot(handle.slot, this.#workers.incarnationOf(handle));
+      this.#workers.delete(handle);
+    }
+  }
+
+  #named(worker: WorkerHandle | string): WorkerHandle[] {
+    if (typeof worker !== 'string') {
+      this.#workers.incarnationOf(worker);
+      return [worker];
+    }
+    const handles = this.#workers.handles().filter((handle) => handle.name === worker);
+    if (handles.length === 0) throw unknownWorker(`no worker is named ${JSON.stringify(worker)}`);
+    return handles;
+  }
+
+  /** Live workers by slot, ascending. */
+  workers(): WorkerHandle[] {
+    KvIndex.#open(this);
+    return this.#workers.handles();
+  }
+
+  // -------------------------------------------------------------------------------------------------- residency
+
+  /**
+   * The worker holds these consecutive blocks (`BigUint64Array[n]`), the first of which follows `parent`. Idempotent.
+   * A call that contradicts a known predecessor, or names a block twice, changes nothing and answers `rejected: n`.
+   * ERR_KVIDX_UNKNOWN_WORKER: a stale handle.
+   */
+  store(worker: WorkerHandle, seqHashes: BigUint64Array, options?: StoreOptions): FeedResult {
+    const core = KvIndex.#open(this);
+    const incarnation = this.#workers.incarnationOf(worker);
+    checkHashes(seqHashes, 'seqHashes');
+    const { parent, nowMs = Date.now(), strict = false } = checkOptions(options);
+    const before = checkParent(parent);
+    core.store(worker.slot, incarnation, seqHashes, before, checkTime('nowMs', nowMs), this.#result);
+    return readResult('store', this.#result, strict);
+  }
+
+  /**
+   * The worker no longer holds these blocks (`BigUint64Array[n]`); other workers keep theirs, and blocks behind a
+   * removed one stay resident. Hashes that were not resident here are counted `unknown`.
+   * ERR_KVIDX_UNKNOWN_WORKER: a stale handle.
+   */
+  remove(worker: WorkerHandle, seqHashes: BigUint64Array, options?: RemoveOptions): FeedResult {
+    const core = KvIndex.#open(this);
+    const incarnation = this.#workers.incarnationOf(worker);
+    checkHashes(seqHashes, 'seqHashes');
+    const { strict = false } = checkOptions(options);
+    core.remove(worker.slot, incarnation, seqHashes, this.#result);
+    return readResult('remove', this.#result, strict);
+  }
+
+  /** The worker holds nothing any more. Answers the blocks it held. ERR_KVIDX_UNKNOWN_WORKER: a stale handle. */
+  clear(worker: WorkerHandle): number {
+    const core = KvIndex.#open(this);
+    return core.clear(worker.slot, this.#workers.incarnationOf(worker));
+  }
+
+  /** Is the block resident on some worker, or owned by some session? */
+  contains(seqHash: bigint | number): boolean {
+    return KvIndex.#open(this).contains(checkHash(seqHash, 'seqHash'));
+  }
+
+  /** The worker's blocks, ascending, as a new `BigUint64Array`. ERR_KVIDX_UNKNOWN_WORKER: a stale handle. */
+  enumerate(worker: WorkerHandle): BigUint64Array {
+    const core = KvIndex.#open(this);
+    this.#workers.incarnationOf(worker);
+    return core.enumerate(worker.slot);
+  }
+
+  /** Blocks that the worker holds. ERR_KVIDX_UNKNOWN_WORKER: a stale handle. */
+  residentBlocks(worker: WorkerHandle): number {
+    const core = KvIndex.#open(this);
+    this.#workers.incarnationOf(worker);
+    return core.residentBlocks(worker.slot);
+  }
+
+  // -------------------------------------------------------------------------------------------------- ownership
+
+  /**
+   * The session owns these blocks (`BigUint64Array[n]`, from the first block of its prompt) until it ends. Blocks need
+   * not be resident. A contradicting call changes nothing and answers `rejected: n`. With more than `maxSessions` the
+   * least recently owning session ends.
+   */
+  own(session: string, seqHashes: BigUint64Array, options?: OwnOptions): FeedResult {
+    const core = KvIndex.#open(this);
+    const present = this.#sessions.numberOf(checkName('session', session));
+    checkHashes(seqHashes, 'seqHashes');
+    const { nowMs = Date.now(), strict = false } = checkOptions(options);
+    const number = core.own(present, seqHashes, checkTime('nowMs', nowMs), this.#result);
+    const ended = this.#result[RESULT.ended]!;
+    // The ended session's number may be the one that the new session got.
+    if (ended !== 0) this.#sessions.delete(ended);
+    if (present === 0 && number !== 0) this.#sessions.add(session, number);
+    return readResult('own', this.#result, strict);
+  }
+
+  /** The session owns nothing any more: a sole remaining owner becomes exclusive. Answers the blocks it owned. */
+  endSession(session: string): number {
+    const core = KvIndex.#open(this);
+    const number = this.#sessions.numberOf(checkName('session', session));
+    if (number === 0) return 0;
+    this.#sessions.delete(number);
+    return core.endSession(number);
+  }
+
+  /** Ends every session whose last `own` is `sessionIdleMs` old or older at `nowMs` (default `Date.now()`); their names. */
+  endIdleSessions(nowMs: number = Date.now()): string[] {
+    const core = KvIndex.#open(this);
+    const ended = core.endIdleSessions(checkTime('nowMs', nowMs) - this.#sessionIdleMs);
+    return Array.from(ended, (number) => this.#sessions.delete(number));
+  }
+
+  // ---------------------------------------------------------------------------------------------------- queries
+
+  /**
+   * Blocks of the request (`BigUint64Array[n]`) on each slot: `Uint32Array[slotCount]`, indexed by
+   * `WorkerHandle.slot`, 0 for free slots. ERR_KVIDX_LENGTH_MISMATCH: `out` of another length.
+   */
+  overlap(seqHashes: BigUint64Array, options?: OverlapOptions): Uint32Array {
+    const core = KvIndex.#open(this);
+    checkHashes(seqHashes, 'seqHashes');
+    const { mode = 'prefix', out } = checkOptions(options);
+    const answer = checkOut(out, Uint32Array, core.slotCount());
+    core.overlap(seqHashes, checkMode(mode), answer);
+    return answer;
+  }
+
+  /**
+   * Of what `overlap` counts, the blocks whose one owner is this session (`maxOwners` 1), or that have 1 …
+   * `maxOwners` owners. Other blocks are skipped; blocks that nobody owns count for nobody. Shape as `overlap`.
+   * With several router replicas, a block shared only across replicas looks exclusive on each.
+   */
+  exclusiveOverlap(
+    session: string,
+    seqHashes: BigUint64Array,
+    options?: ExclusiveOverlapOptions,
+  ): Uint32Array {
+    const core = KvIndex.#open(this);
+    const number = this.#sessions.numberOf(checkName('session', session));
+    checkHashes(seqHashes, 'seqHashes');
+    const { mode = 'prefix', maxOwners = 1, out } = checkOptions(options);
+    checkInteger('maxOwners', maxOwners, 1, MAX_U32);
+    const answer = checkOut(out, Uint32Array, core.slotCount());
+    core.exclusiveOverlap(number, seqHashes, checkMode(mode), maxOwners, answer);
+    return answer;
+  }
+
+  /**
+   * Leading blocks of the request (`BigUint64Array[n]`) on each slot, a block with k owners counting 1 / k:
+   * `Float64Array[slotCount]` in whole units of 1 / FAIR_UNIT block (a block counts ⌊FAIR_UNIT / k⌋, an unowned one
+   * FAIR_UNIT). ERR_KVIDX_LENGTH_MISMATCH: `out` of another length.
+   */
+  fairOverlap(seqHashes: BigUint64Array, options?: FairOverlapOptions): Float64Array {
+    const core = KvIndex.#open(this);
+    checkHashes(seqHashes, 'seqHashes');
+    const { out } = checkOptions(options);
+    const answer = checkOut(out, Float64Array, core.slotCount());
+    core.fairOverlap(seqHashes, answer);
+    return answer;
+  }
+
+  /** Hashes a prompt (`Uint32Array[n]` or numbers) and asks for its overlaps, in one call. */
+  lookupTokens(tokens: Uint32Array | readonly number[], options?: LookupOptions): LookupResult {
+    const core = KvIndex.#open(this);
+    const ids = checkTokens(tokens);
+    const { namespace, extraKeys, session, maxOwners = 1, fair = false } = checkOptions(options);
+    const number = session === undefined ? 0 : this.#sessions.numberOf(checkName('session', session));
+    checkInteger('maxOwners', maxOwners, 1, MAX_U32);
+    const root = this.#rootOf(namespace);
+    const blocks = Math.floor(ids.length / this.blockSize);
+    const extra = flattenExtraKeys(extraKeys, 0, blocks);
+
+    const slots = core.slotCount();
+    const seqHashes = new BigUint64Array(blocks);
+    const overlap = new Uint32Array(slots);
+    const exclusive = session === undefined ? undefined : new Uint32Array(slots);
+    const fairOverlap = fair ? new Float64Array(slots) : undefined;
+    core.lookupTokens(
+      ids,
+      this.blockSize,
+      root,
+      extra,
+      number,
+      maxOwners,
+      seqHashes,
+      overlap,
+      exclusive,
+      fairOverlap,
+    );
+    return { seqHashes, overlap, exclusive, fair: fairOverlap };
+  }
+
+  #rootOf(namespace: Namespace | undefined): bigint {
+    if (namespace === undefined) return this.#root;
+    const root = namespaceRoot(namespace);
+    this.#namespaces.note(root, namespace);
+    return root;
+  }
+
+  /** Why a query finds what it finds: for every worker, and in one sentence when it finds nothing. */
+  explain(query: ExplainQuery, options?: ExplainOptions): Explanation {
+    const core = KvIndex.#open(this);
+    const { nowMs = Date.now() } = checkOptions(options);
+    checkTime('nowMs', nowMs);
+    const context = {
+      core,
+      workers: this.#workers.handles(),
+      blockSize: this.blockSize,
+      root: this.#root,
+      namespaces: this.#namespaces,
+      nowMs,
+    };
+    return explainQuery(context, query);
+  }
+
+  // ------------------------------------------------------------------------------------------------ whole index
+
+  /** Exact counts, memory, and each worker's residency and last store. */
+  stats(): IndexStats {
+    const core = KvIndex.#open(this);
+    const workers = this.#workers.handles().map((worker) => {
+      const lastStoreMs = core.lastStoreMs(worker.slot);
+      return {
+        worker,
+        residentBlocks: core.residentBlocks(worker.slot),
+        lastStoreMs: lastStoreMs < 0 ? undefined : lastStoreMs,
+      };
+    });
+    return { ...core.stats(), workers };
+  }
+
+  /** The whole state with its names, as a new `Uint8Array`. */
+  snapshot(): Uint8Array {
+    const core = KvIndex.#open(this);
+    return encodeSnapshot({
+      settings: { blockSize: this.blockSize, root: String(this.#root) },
+      workers: this.#workers.handles().map(({ slot, name, dpRank, tier }) => [slot, name, dpRank, tier]),
+      sessions: [...this.#sessions.entries()],
+      index: core.snapshot(),
+    });
+  }
+
+  /**
+   * Replaces the whole state by a snapshot's. All handles are stale afterwards: `addWorker` or `workers` give those of
+   * the restored workers. ERR_KVIDX_BAD_SNAPSHOT names the first bad section (damaged, or of an index with another
+   * block size or namespace); the state is unchanged then.
+   */
+  restore(bytes: Uint8Array): void {
+    const core = KvIndex.#open(this);
+    const content = decodeSnapshot(checkBytes(bytes));
+    const { blockSize, root } = content.settings;
+    if (blockSize !== this.blockSize) {
+      throw badSnapshot('settings', `its block size is ${blockSize}, this index has ${this.blockSize}`);
+    }
+    if (root !== String(this.#root)) throw badSnapshot('settings', 'its namespace is not that of this index');
+
+    const fresh = seam.createIndex({ maxSessions: this.#maxSessions });
+    const bad = fresh.restore(content.index);
+    if (bad !== '') {
+      fresh.close();
+      throw badSnapshot('index', `its part "${bad}" is damaged`);
+    }
+    this.#workers = new WorkerTable();
+    for (const [slot, name, dpRank, tier] of content.workers) {
+      this.#workers.add(new WorkerHandle(name, dpRank, tier, slot), fresh.incarnation(slot));
+    }
+    this.#sessions = new SessionTable();
+    for (const [name, number] of content.sessions) this.#sessions.add(name, number);
+    this.#core = fresh;
+    core.close();
+  }
+
+  /** Gives memory that is reserved but unused back. */
+  compact(): void {
+    KvIndex.#open(this).compact();
+  }
+
+  /** Checks every invariant of the structure; '' or the first broken one. Cost: a walk over everything. */
+  validate(): string {
+    return KvIndex.#open(this).validate();
+  }
+
+  /** The structure as text, for people. */
+  dump(): string {
+    return KvIndex.#open(this).dump();
+  }
+
+  /** Frees the index at once. Closing a closed index does nothing; every other method throws ERR_KVIDX_CLOSED. */
+  close(): void {
+    if (typeof this !== 'object' || this === null || !(#core in this)) {
+      throw invalidArgType('this', 'a KvIndex', this);
+    }
+    this.#core?.close();
+    this.#core = undefined;
+  }
+
+  /** As `close`, for `using`. */
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}
+
+function checkMode(mode: unknown): number {
+  if (mode === 'prefix' || mode === 'set') return MODE[mode];
+  if (typeof mode !== 'string') throw invalidArgType('mode', 'a string', mode);
+  throw outOfRange('mode', '"prefix" or "set"', mode);
+}
+
+/** The seam's parent: undefined (the root), null (unknown) or a hash. */
+function checkParent(parent: StoreOptions['parent']): bigint | null | undefined {
+  if (parent === undefined) return undefined;
+  if (parent === 'unknown') return null;
+  return checkHash(parent, 'parent');
+}
