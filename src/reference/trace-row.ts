@@ -121,7 +121,8 @@ class RowScanner {
       at += 1;
     }
     const length = at - digits;
-    const big = length > EXACT_DIGITS ? BigInt(latin1(bytes, digits, Math.min(at, digits + MOST_DIGITS))) : undefined;
+    const big =
+      length > EXACT_DIGITS ? BigInt(latin1(bytes, digits, Math.min(at, digits + MOST_DIGITS))) : undefined;
     this.at = start;
     if (big !== undefined && big > MAX_U64) return false;
     if (at === end && length <= MOST_DIGITS) {
