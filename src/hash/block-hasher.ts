@@ -1,0 +1,68 @@
+import { seam } from '../native/index.js';
+import { checkHash, checkInteger, checkOut, checkTokens } from '../validate.js';
+import { type ExtraKeys, flattenExtraKeys } from './extra-keys.js';
+import { type Namespace, namespaceRoot } from './namespace.js';
+
+export const DEFAULT_BLOCK_SIZE = 24;
+export const MAX_BLOCK_SIZE = 4096;
+
+export interface BlockHasherOptions {
+  /** Tokens a block, 1 … 4096; default 24. */
+  readonly blockSize?: number;
+  /** Default: the empty namespace. */
+  readonly namespace?: Namespace;
+}
+
+export interface LocalHashesOptions {
+  /** Filled and returned instead of a new array; exactly one element a full block. Must not overlap the tokens. */
+  readonly out?: BigUint64Array;
+  readonly extraKeys?: ExtraKeys;
+}
+
+export interface SeqHashesOptions extends LocalHashesOptions {
+  /** Seq hash of the block before the first token; default: the namespace's root. */
+  readonly parent?: bigint | number;
+}
+
+/**
+ * Hashes the full blocks of a prompt; a partial last block is not hashed. Scheme xxh64-v1: XXH64
+ * (github.com/Cyan4973/xxHash, doc/xxhash_spec.md) of a block's u32le tokens and u64le extra keys with seed 0 is its
+ * local hash; XXH64 of the u64le local hash, with the previous block's seq hash as seed, is its seq hash.
+ */
+export class BlockHasher {
+  readonly blockSize: number;
+  /** Parent of a first block: 0n in the empty namespace. */
+  readonly root: bigint;
+
+  /** Throws ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_OUT_OF_RANGE. */
+  constructor(options: BlockHasherOptions = {}) {
+    this.blockSize = checkInteger('blockSize', options.blockSize ?? DEFAULT_BLOCK_SIZE, 1, MAX_BLOCK_SIZE);
+    this.root = namespaceRoot(options.namespace ?? {});
+  }
+
+  /**
+   * Hash of the whole prefix up to and including each block: `Uint32Array[n] → BigUint64Array[⌊n / blockSize⌋]`.
+   * A plain array of token ids is accepted and copied. Throws ERR_KVIDX_INVALID_ARG_TYPE, ERR_KVIDX_OUT_OF_RANGE (a
+   * token, an extra key or its block) or ERR_KVIDX_LENGTH_MISMATCH (`out`).
+   */
+  seqHashes(tokens: Uint32Array | readonly number[], options: SeqHashesOptions = {}): BigUint64Array {
+    const ids = checkTokens(tokens);
+    const count = Math.floor(ids.length / this.blockSize);
+    const out = checkOut(options.out, BigUint64Array, count);
+    const parent = options.parent === undefined ? this.root : checkHash(options.parent, 'parent');
+    seam.seqHashes(ids, this.blockSize, parent, flattenExtraKeys(options.extraKeys, 0, count), out);
+    return out;
+  }
+
+  /**
+   * Hash of each block's content alone: `Uint32Array[n] → BigUint64Array[⌊n / blockSize⌋]`. The namespace has no part
+   * in it. Accepts and throws as `seqHashes`.
+   */
+  localHashes(tokens: Uint32Array | readonly number[], options: LocalHashesOptions = {}): BigUint64Array {
+    const ids = checkTokens(tokens);
+    const count = Math.floor(ids.length / this.blockSize);
+    const out = checkOut(options.out, BigUint64Array, count);
+    seam.localHashes(ids, this.blockSize, flattenExtraKeys(options.extraKeys, 0, count), out);
+    return out;
+  }
+}

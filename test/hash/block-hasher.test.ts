@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest';
+import { BlockHasher } from '../../src/hash/block-hasher.js';
+import { encodeNamespace, type Namespace, namespaceRoot } from '../../src/hash/namespace.js';
+import { namedVectors } from './vectors.js';
+
+const tokens = Uint32Array.from({ length: 60 }, (_, i) => i);
+
+describe('BlockHasher', () => {
+  it.each(namedVectors)('pins the golden vector: %s', (_, vector) => {
+    const hasher = new BlockHasher({ blockSize: vector.block_size, namespace: vector.namespace ?? {} });
+    const extraKeys = new Map(
+      Object.entries(vector.extra ?? {}).map(([block, keys]) => [Number(block), keys.map(BigInt)]),
+    );
+    expect(hasher.root).toBe(BigInt(vector.root));
+    expect([...hasher.localHashes(vector.tokens, { extraKeys })].map(String)).toEqual(vector.local);
+    expect([...hasher.seqHashes(Uint32Array.from(vector.tokens), { extraKeys })].map(String)).toEqual(
+      vector.seq,
+    );
+  });
+
+  it('hashes blocks of 24 in the empty namespace by default', () => {
+    const hasher = new BlockHasher();
+    expect(hasher).toMatchObject({ blockSize: 24, root: 0n });
+    expect(hasher.seqHashes(tokens)).toHaveLength(2);
+  });
+
+  it('answers an empty array without a full block', () => {
+    expect(new BlockHasher().seqHashes(new Uint32Array(0))).toEqual(new BigUint64Array(0));
+    expect(new BlockHasher().localHashes(tokens.subarray(0, 23))).toEqual(new BigUint64Array(0));
+  });
+
+  it('fills and returns the array it is given', () => {
+    const hasher = new BlockHasher();
+    const out = new BigUint64Array(2);
+    expect(hasher.seqHashes(tokens, { out })).toBe(out);
+    expect(out).toEqual(hasher.seqHashes(tokens));
+  });
+
+  it('continues a chain from a parent', () => {
+    const hasher = new BlockHasher();
+    const [first, second] = hasher.seqHashes(tokens);
+    expect(hasher.seqHashes(tokens.subarray(24), { parent: first! })).toEqual(BigUint64Array.of(second!));
+    expect(hasher.seqHashes(tokens, { parent: 0 })).toEqual(hasher.seqHashes(tokens));
+  });
+
+  it('ignores the order of extra keys, not their block', () => {
+    const hasher = new BlockHasher();
+    const keyed = (...entries: [number, bigint[]][]) =>
+      hasher.seqHashes(tokens, { extraKeys: new Map(entries) });
+    expect(keyed([1, [42n, 7n]])).toEqual(keyed([1, [7n, 42n]]));
+    expect(keyed([1, [7n]])).not.toEqual(keyed([0, [7n]]));
+    expect(keyed([1, [-1n]])).toEqual(keyed([1, [2n ** 64n - 1n]]));
+    expect(keyed([1, []])).toEqual(hasher.seqHashes(tokens));
+  });
+
+  it.each<[string, () => unknown, string, RegExp]>([
+    [
+      'block size 0',
+      () => new BlockHasher({ blockSize: 0 }),
+      'ERR_KVIDX_OUT_OF_RANGE',
+      /blockSize.*1 to 4096/,
+    ],
+    ['block size 4097', () => new BlockHasher({ blockSize: 4097 }), 'ERR_KVIDX_OUT_OF_RANGE', /blockSize/],
+    ['block size 1.5', () => new BlockHasher({ blockSize: 1.5 }), 'ERR_KVIDX_OUT_OF_RANGE', /blockSize/],
+    [
+      'a block size as text',
+      () => new BlockHasher({ blockSize: '24' as never }),
+      'ERR_KVIDX_INVALID_ARG_TYPE',
+      /24/,
+    ],
+    ['an extra key of a partial block', () => keys(2, [1n]), 'ERR_KVIDX_OUT_OF_RANGE', /2 full blocks/],
+    ['an extra key of block -1', () => keys(-1, [1n]), 'ERR_KVIDX_OUT_OF_RANGE', /block index/],
+    [
+      'an extra key of 2^64',
+      () => keys(0, [2n ** 64n]),
+      'ERR_KVIDX_OUT_OF_RANGE',
+      /extraKeys of block 0\[0\]/,
+    ],
+    ['extra keys that are no array', () => keys(0, 1n as never), 'ERR_KVIDX_INVALID_ARG_TYPE', /block 0/],
+    [
+      'extra keys that are no Map',
+      () => new BlockHasher().seqHashes(tokens, { extraKeys: { 0: [1n] } as never }),
+      'ERR_KVIDX_INVALID_ARG_TYPE',
+      /extraKeys must be a Map/,
+    ],
+    [
+      'an output of another length',
+      () => new BlockHasher().seqHashes(tokens, { out: new BigUint64Array(3) }),
+      'ERR_KVIDX_LENGTH_MISMATCH',
+      /out must have 2/,
+    ],
+    ['a fractional parent', () => parent(0.5), 'ERR_KVIDX_OUT_OF_RANGE', /parent/],
+    ['a parent of 2^64', () => parent(2n ** 64n), 'ERR_KVIDX_OUT_OF_RANGE', /parent/],
+  ])('refuses %s', (_, act, code, message) => {
+    expect(act).toThrow(expect.objectContaining({ code, message: expect.stringMatching(message) }));
+  });
+});
+
+describe('namespaces', () => {
+  it('keeps equal texts in different fields apart', () => {
+    expect(namespaceRoot({ lora: 'x' })).not.toBe(namespaceRoot({ salt: 'x' }));
+    expect(namespaceRoot({ lora: 'ab', salt: 'c' })).not.toBe(namespaceRoot({ lora: 'a', salt: 'bc' }));
+  });
+
+  it('treats null and undefined as absent', () => {
+    expect(encodeNamespace({ model: null, lora: undefined })).toHaveLength(0);
+    expect(namespaceRoot({ model: null, salt: 's' })).toBe(namespaceRoot({ salt: 's' }));
+  });
+
+  it('encodes tag, byte length and UTF-8 in the order of the tags', () => {
+    expect([...encodeNamespace({ salt: 'é', model: 'm' })]).toEqual([
+      1, 1, 0, 0, 0, 109, 3, 2, 0, 0, 0, 195, 169,
+    ]);
+  });
+
+  it.each<[string, unknown, string]>([
+    ['an empty string', { lora: '' }, 'ERR_KVIDX_OUT_OF_RANGE'],
+    ['a lone surrogate', { salt: 'a\ud800' }, 'ERR_KVIDX_OUT_OF_RANGE'],
+    ['a field of another name', { adapter: 'x' }, 'ERR_KVIDX_OUT_OF_RANGE'],
+    ['a number', { tenant: 7 }, 'ERR_KVIDX_INVALID_ARG_TYPE'],
+    ['null', null, 'ERR_KVIDX_INVALID_ARG_TYPE'],
+  ])('refuses %s', (_, namespace, code) => {
+    expect(() => encodeNamespace(namespace as Namespace)).toThrow(expect.objectContaining({ code }));
+  });
+});
+
+function keys(block: number, list: bigint[]): unknown {
+  return new BlockHasher().seqHashes(tokens, { extraKeys: new Map([[block, list]]) });
+}
+
+function parent(value: bigint | number): unknown {
+  return new BlockHasher().seqHashes(tokens, { parent: value });
+}
