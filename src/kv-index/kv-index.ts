@@ -1,6 +1,6 @@
 import { invalidArgType, KvidxError, outOfRange } from '../errors.js';
 import { DEFAULT_BLOCK_SIZE, MAX_BLOCK_SIZE } from '../hash/block-hasher.js';
-import { type ExtraKeys, flattenExtraKeys } from '../hash/extra-keys.js';
+import { flattenExtraKeys } from '../hash/extra-keys.js';
 import { type Namespace, namespaceRoot } from '../hash/namespace.js';
 import { seam } from '../native/index.js';
 import { type CoreIndex, MODE, RESULT, RESULT_LENGTH } from '../native/seam.js';
