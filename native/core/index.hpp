@@ -1,24 +1,48 @@
+// The index: which slot holds which blocks, and which session owns them.
+//
+// It is an acceleration of three maps (slot → resident hashes, session → owned hashes, known block → predecessor) and
+// answers exactly as they would. Blocks live in runs (run.hpp), found through one table (block_table.hpp):
+//
+//   run 0 [ b0 … b499 s0 … s2317 ]   slots 0–63: 0–500, slot 0: 0–2818     owners: (500: many) (2818: s1)
+//   run 7 [ t0 … t2317 ]             slot 2: 0–2318                        owners: (2318: s2)      predecessor b499
+//
+// A *stretch* is the consecutive blocks of a request that lie in one run. Every operation works stretch by stretch: one
+// table look-up and a memcmp each, then the run's few intervals. A run grows in place when its last block gets a
+// successor; where chains diverge the later one starts a run of its own, and the older run stays whole.
+//
+// Invariants (validate() checks them and names the first broken one)
+//   I1  no run is empty                                  I4  every block of every run is held or owned
+//   I2  the table has exactly one entry a known block    I5  counters equal what a walk counts
+//   I3  holders, owners and steps stay within the run    I6  an emptied index is the empty index
+//   I7  predecessors lead upwards without a cycle; what a session owns is closed towards the root
+//
+// Costs, S stretches, D blocks, H holders of a run: query O(D) memcmp + S look-ups + Σ H; store the same plus one table
+// insert a new block; remove one table erase a block that nobody holds any more; stats and validate walk everything.
+//
+// Not thread-safe: queries use scratch space of the index.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
+#include <queue>
 #include <string>
 #include <vector>
 
+#include "core/block_table.hpp"
+#include "core/run.hpp"
 #include "core/types.hpp"
 
 namespace kvidx {
 
 /// The block before the first block of a call.
 struct Parent {
-  enum class Kind : uint8_t { kRoot, kHash, kUnknown };
-  Kind kind = Kind::kRoot;
+  PredKind kind = PredKind::kRoot;
   SeqHash hash{};
 
   static constexpr Parent root() { return {}; }
-  static constexpr Parent unknown() { return {Kind::kUnknown, SeqHash{}}; }
-  static constexpr Parent of(SeqHash h) { return {Kind::kHash, h}; }
+  static constexpr Parent unknown() { return {PredKind::kUnknown, SeqHash{}}; }
+  static constexpr Parent of(SeqHash h) { return {PredKind::kHash, h}; }
+  friend bool operator==(const Parent&, const Parent&) = default;
 };
 
 /// One life of a slot. A stale incarnation is refused by every feeding call.
@@ -30,9 +54,9 @@ struct SlotRef {
 enum class [[nodiscard]] Status : uint8_t { kOk, kUnknownWorker };
 enum class Mode : uint8_t { kPrefix, kSet };
 
-/// What a feeding call did. first_bad is -1 when nothing was bad; of a rejected call it is the smallest index whose
-/// told predecessor contradicts a known one, else the smallest index that repeats an earlier hash of the call, else
-/// (the call would close a cycle) 0; of a remove the first hash that was not resident.
+/// What a feeding call did. first_bad is -1 when nothing was bad; of a rejected call it is the smallest index whose told
+/// predecessor contradicts a known one, else the smallest index that repeats an earlier hash of the call, else (the call
+/// would close a cycle) 0; of a remove the first hash that was not resident.
 struct FeedResult {
   uint64_t applied = 0;
   uint64_t duplicate = 0;
@@ -53,18 +77,29 @@ struct IndexStats {
   uint64_t duplicates = 0, unknown_removes = 0, rejected = 0, orphans = 0;
 };
 
+/// n blocks of a call, from index `i` on, that lie in one run from `at` on.
+struct Stretch {
+  uint64_t i;
+  uint32_t n;
+  uint32_t run;
+  Pos at;
+  Pos end() const { return pos(at + n); }
+};
+
 class Index {
  public:
   explicit Index(IndexOptions options = {});
-  ~Index();
-  Index(Index&&) noexcept;
-  Index& operator=(Index&&) noexcept;
 
   // Slots ---------------------------------------------------------------------------------------------------------
+  /// The smallest free slot number; its incarnation has never been used before.
   SlotRef add_slot();
   Status remove_slot(SlotRef);
-  uint32_t slot_count() const;  // highest live slot + 1
-  uint32_t incarnation(uint32_t slot) const;
+  /// Highest live slot + 1: the length of every output indexed by slot.
+  uint32_t slot_count() const;
+  /// 0 when the slot is not live.
+  uint32_t incarnation(uint32_t slot) const {
+    return slot < slots_.size() && slots_[slot].live ? slots_[slot].incarnation : 0;
+  }
   std::vector<uint32_t> slot_numbers() const;
 
   // Residency -----------------------------------------------------------------------------------------------------
@@ -73,14 +108,19 @@ class Index {
   Status clear(SlotRef, uint64_t& removed);
 
   // Ownership -----------------------------------------------------------------------------------------------------
+  /// `session` 0 opens a new one under the smallest free number. Answers its number, 0 when there is none.
   uint32_t own(uint32_t session, SeqSpan seq, double now_ms, FeedResult&);
+  /// Blocks that were owned.
   uint64_t end_session(uint32_t session);
+  /// Ends sessions whose last own was at cutoff_ms or earlier.
   std::vector<uint32_t> end_idle_sessions(double cutoff_ms);
-  std::vector<uint32_t> session_numbers() const;  // least recently owning first
+  /// Least recently owning first.
+  std::vector<uint32_t> session_numbers() const;
 
   // Queries; `out` has slot_count() places ------------------------------------------------------------------------
   void overlap(SeqSpan seq, Mode, std::span<uint32_t> out) const;
   void exclusive_overlap(uint32_t session, SeqSpan seq, Mode, uint32_t max_owners, std::span<uint32_t> out) const;
+  /// In units of 2^-20 block.
   void fair_overlap(SeqSpan seq, std::span<double> out) const;
   bool contains(SeqHash) const;
   std::vector<SeqHash> enumerate(uint32_t slot) const;  // ascending
@@ -88,16 +128,158 @@ class Index {
   double last_store_ms(uint32_t slot) const;  // -1: none
   IndexStats stats() const;
 
-  // Whole-index ---------------------------------------------------------------------------------------------------
+  /// Leading blocks of seq that are known, as stretches: calls fn(Stretch, Run) until one is missing.
+  template <class Fn>
+  void each_known_stretch(SeqSpan seq, Fn&& fn) const;
+
+  // Whole index ---------------------------------------------------------------------------------------------------
   std::vector<uint8_t> snapshot() const;
-  std::string restore(std::span<const uint8_t> bytes);  // "" or the first bad section
+  /// "" or the name of the first bad section, and then nothing has changed.
+  std::string restore(std::span<const uint8_t> bytes);
   void compact();
-  std::string validate() const;  // "" or the first broken invariant
+  /// "" or the first broken invariant.
+  std::string validate() const;
   std::string dump() const;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> x_;
+  /// Runs in which a slot or session has blocks. May name runs that it has left, or one twice; never misses one.
+  class RunList {
+   public:
+    void gained(uint32_t run) {
+      ids_.push_back(run);
+      ++live_;
+    }
+    void lost() { --live_; }
+    uint32_t live() const { return live_; }
+    bool overgrown() const { return ids_.size() > 2 * size_t{live_} + 16; }
+    std::vector<uint32_t>& ids() { return ids_; }
+    const std::vector<uint32_t>& ids() const { return ids_; }
+    void reserve_more(size_t n) {
+      if (ids_.capacity() < ids_.size() + n) ids_.reserve((ids_.size() + n) * 5 / 4);
+    }
+    uint64_t reserved_bytes() const { return heap_bytes(ids_.capacity() * sizeof(uint32_t)); }
+
+   private:
+    std::vector<uint32_t> ids_;
+    uint32_t live_ = 0;
+  };
+  struct Slot {
+    bool live = false;
+    uint32_t incarnation = 0;
+    uint64_t resident = 0;
+    double last_store_ms = -1;
+    RunList runs;
+  };
+  struct Session {
+    bool live = false;
+    uint32_t older = 0, newer = 0;  // neighbours in the order of the last own; 0: none
+    uint64_t owned = 0;
+    double last_own_ms = 0;
+    RunList runs;
+  };
+  /// A stretch of a feeding call.
+  struct Placed : Stretch {
+    bool fresh;   // its blocks are not known yet
+    bool learns;  // its first block's predecessor was unknown and is told now
+  };
+  struct Range {
+    Pos begin, end;
+  };
+  /// A part of a stretch whose blocks all weigh the same for an overlap.
+  struct Piece {
+    Pos begin, end;
+    uint32_t weight;
+  };
+
+  // place.cpp: from a told chain to stretches
+  bool place(SeqSpan seq, Parent parent);
+  bool place_known(SeqSpan seq, uint64_t& i, BlockRef ref, Parent told);
+  bool place_fresh(SeqSpan seq, uint64_t& i, Parent told);
+  bool would_repeat_or_cycle(Parent parent) const;
+  void roll_back(SeqSpan seq);
+  void settle(SeqSpan seq, Parent parent);
+  int64_t first_bad(SeqSpan seq, Parent parent) const;
+  void reject(SeqSpan seq, Parent parent, FeedResult&);
+  Parent predecessor(BlockRef ref) const;
+  void reserve_room(uint32_t run, uint32_t end);
+
+  // edit.cpp: what changes the shape of runs
+  void uncovered(const Run& run, Range range, bool count_owners, std::vector<Range>& out) const;
+  void bury_uncovered(uint32_t run, Range range);
+  void erase_blocks(uint32_t run, Range range);
+  uint32_t split(uint32_t run, Range dead);
+  void move_blocks(uint32_t from, Range range, uint32_t to);
+  void shrink_if_sparse(uint32_t run);
+  void resize(uint32_t run, uint32_t capacity);
+  bool merge(uint32_t left, uint32_t right);
+  void merge_placed(SeqSpan seq, Parent parent);
+  void merge_heads();
+  void prune(RunList& list, IntervalList Run::*members, uint32_t id) const;
+
+  // slots.cpp, ownership.cpp
+  Status check(SlotRef) const;
+  bool has_resident_path(BlockRef first) const;
+  bool resident_somewhere(BlockRef ref) const;
+  void release_all(uint32_t slot);
+  uint32_t open_session();
+  void touch(uint32_t session, double now_ms);
+  void unlink(uint32_t session);
+  static uint64_t own_range(Run& run, uint32_t session, Range range, bool& came);
+
+  // query.cpp
+  template <class Out, class Weigh>
+  void weighted_overlap(SeqSpan seq, Mode mode, Weigh&& weigh, std::span<Out> out) const;
+  template <class Fn>
+  void each_stretch(SeqSpan seq, Mode mode, Fn&& fn) const;
+  template <class Weigh>
+  void weigh_stretch(const Run& run, const Stretch& s, Weigh&& weigh) const;
+  uint64_t count_orphans() const;
+
+  // snapshot.cpp
+  struct Loader;
+
+  uint32_t match(const Run& run, Pos at, SeqSpan rest) const;
+
+  IndexOptions options_;
+  RunSlab runs_;
+  BlockTable table_;
+  std::vector<Slot> slots_;
+  std::vector<Session> sessions_;  // by number; place 0 stays empty
+  std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>> free_sessions_;
+  uint32_t oldest_ = 0, newest_ = 0;
+  uint32_t live_sessions_ = 0;
+  uint64_t duplicates_ = 0, unknown_removes_ = 0, rejected_ = 0;
+
+  // Scratch, so that calls do not allocate.
+  std::vector<Placed> placed_;
+  std::vector<Range> ranges_;
+  mutable std::vector<uint32_t> lead_;
+  mutable std::vector<Piece> pieces_;
 };
+
+inline uint32_t Index::match(const Run& run, Pos at, SeqSpan rest) const {
+  // memcmp picks the machine's vector unit; chunks keep a long run from being read past a mismatch.
+  constexpr uint32_t kChunk = 64;
+  const uint32_t n = static_cast<uint32_t>(std::min<uint64_t>(rest.size(), static_cast<uint64_t>(run.end - at)));
+  const SeqHash* blocks = run.blocks.get() + at;
+  uint32_t i = 0;
+  for (; i + kChunk <= n; i += kChunk) {
+    if (std::memcmp(blocks + i, rest.data() + i, kChunk * sizeof(SeqHash)) != 0) break;
+  }
+  while (i < n && blocks[i] == rest[i]) ++i;
+  return i;
+}
+
+template <class Fn>
+void Index::each_known_stretch(SeqSpan seq, Fn&& fn) const {
+  for (uint64_t i = 0; i < seq.size();) {
+    const BlockRef ref = table_.find(runs_, seq[i]);
+    if (!ref.found()) return;
+    const Run& run = runs_[ref.run];
+    const Stretch s{i, match(run, ref.at, seq.subspan(i)), ref.run, ref.at};
+    if (!fn(s, run)) return;
+    i += s.n;
+  }
+}
 
 }  // namespace kvidx

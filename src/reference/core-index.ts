@@ -291,8 +291,11 @@ class ReferenceIndex implements CoreIndex {
   restore(bytes: Uint8Array): string {
     const state = decodeSnapshot(bytes, this.#hasher);
     if (typeof state === 'string') return state;
-    for (const [slot, incarnation] of state.incarnations.entries())
-      state.incarnations[slot] = incarnation + 1;
+    // No life of a slot, of before or in the file, comes back.
+    const before = this.#state.incarnations;
+    for (let slot = 0; slot < Math.max(before.length, state.incarnations.length); slot++) {
+      state.incarnations[slot] = Math.max(before[slot] ?? 0, state.incarnations[slot] ?? 0) + 1;
+    }
     this.#state = state;
     this.#sessionNumbers = this.#newPool();
     return '';

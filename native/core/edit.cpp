@@ -1,0 +1,244 @@
+// What changes the shape of runs: blocks that die, splits, moves, merges, and the arrays under them.
+//
+//   a death inside          [ a b c D D f g h ]   →   [ a b c ]  and  [ f g h ] (predecessor: the last D)
+//   a death at the front    [ D D c d ]           →   · · [ c d ] (predecessor: the last D)
+//   a merge                 [ a b ] + [ c d ]     →   [ a b c d ]
+//
+// A split moves the smaller side to a new run, so any order of removals costs O(n log n) moves in all.
+#include "core/index.hpp"
+
+namespace kvidx {
+
+/// The parts of `range` that no slot holds (and, with count_owners, no session owns), in order.
+void Index::uncovered(const Run& run, Range range, bool count_owners, std::vector<Range>& out) const {
+  out.assign(1, range);
+  const auto cut = [&out](Pos begin, Pos end) {
+    for (size_t k = 0; k < out.size();) {
+      const Range r = out[k];
+      if (end <= r.begin || r.end <= begin) {
+        ++k;
+      } else if (begin <= r.begin && r.end <= end) {
+        out.erase(out.begin() + static_cast<std::ptrdiff_t>(k));
+      } else if (begin <= r.begin) {
+        out[k++].begin = end;
+      } else {
+        out[k++].end = begin;
+        if (end < r.end) out.insert(out.begin() + static_cast<std::ptrdiff_t>(k++), Range{end, r.end});
+      }
+    }
+  };
+  if (count_owners) cut(run.first, run.owned_end());
+  for (const Interval& v : run.holders.view()) {
+    if (out.empty()) return;
+    cut(v.begin, v.end);
+  }
+}
+
+/// Takes out the blocks of `range` that nobody holds or owns any more.
+void Index::bury_uncovered(uint32_t id, Range range) {
+  uncovered(runs_[id], range, true, ranges_);
+  uint32_t shift = 0;
+  for (size_t k = ranges_.size(); k-- > 0;) {
+    const Range dead{pos(ranges_[k].begin - shift), pos(ranges_[k].end - shift)};
+    erase_blocks(id, dead);
+    Run& run = runs_[id];
+    if (dead.begin == run.first && dead.end == run.end) {
+      runs_.give(id);
+      return;
+    }
+    if (dead.end == run.end) {
+      run.end = dead.begin;
+    } else if (dead.begin == run.first) {
+      run.pred = run.blocks[dead.end - 1u];
+      run.pred_kind = PredKind::kHash;
+      run.first = dead.end;
+    } else {
+      const Pos first = run.first;
+      const uint32_t left = split(id, dead);
+      if (left != id) shift += first;
+      id = left;
+    }
+  }
+  if (!ranges_.empty()) shrink_if_sparse(id);
+}
+
+void Index::erase_blocks(uint32_t id, Range range) {
+  constexpr uint32_t kAhead = 12;
+  const SeqHash* blocks = runs_[id].blocks.get();
+  for (uint32_t at = range.begin; at < range.end; ++at) {
+    if (at + kAhead < range.end) table_.prefetch(blocks[at + kAhead]);
+    table_.erase(runs_, blocks[at], {id, pos(at)});
+  }
+}
+
+/// Parts a run at its dead blocks; answers the run that has the left side now. If that is a new one, its positions start
+/// at 0.
+uint32_t Index::split(uint32_t id, Range dead) {
+  const uint32_t fresh = runs_.take();
+  Run& run = runs_[id];
+  const Range left{run.first, dead.begin}, right{dead.end, run.end};
+  const SeqHash before_right = run.blocks[dead.end - 1u];
+  const bool move_left = left.end - left.begin < right.end - right.begin;
+  if (move_left) {
+    runs_[fresh].pred = run.pred;
+    runs_[fresh].pred_kind = run.pred_kind;
+    move_blocks(id, left, fresh);
+    run.first = right.begin;
+    run.pred = before_right;
+    run.pred_kind = PredKind::kHash;
+    shrink_if_sparse(id);
+    return fresh;
+  }
+  runs_[fresh].pred = before_right;
+  runs_[fresh].pred_kind = PredKind::kHash;
+  move_blocks(id, right, fresh);
+  run.end = left.end;
+  return id;
+}
+
+/// Moves one side of a split to a new run. No interval crosses the dead blocks between the sides, and owners can only
+/// have the left side.
+void Index::move_blocks(uint32_t from, Range range, uint32_t to) {
+  Run& src = runs_[from];
+  Run& dst = runs_[to];
+  const uint32_t n = static_cast<uint32_t>(range.end - range.begin);
+  resize(to, n);
+  dst.end = pos(n);
+  std::memcpy(dst.blocks.get(), src.blocks.get() + range.begin, n * sizeof(SeqHash));
+  for (uint32_t k = 0; k < n; ++k) table_.move(dst.blocks[k], {from, pos(range.begin + k)}, {to, pos(k)});
+
+  IntervalList stay;
+  for (const Interval& v : src.holders.view()) {
+    IntervalList& list = v.begin >= range.begin && v.end <= range.end ? dst.holders : stay;
+    list.append(v);
+  }
+  const auto handed_over = [&](IntervalList& moved, const IntervalList& stays, auto& records) {
+    uint32_t last = UINT32_MAX;
+    for (const Interval& v : moved.view()) {
+      if (std::exchange(last, v.id) == v.id) continue;
+      records[v.id].runs.gained(to);
+      if (!stays.has(v.id)) records[v.id].runs.lost();
+    }
+    moved.shift(-static_cast<int>(range.begin));
+  };
+  handed_over(dst.holders, stay, slots_);
+  src.holders = std::move(stay);
+  if (range.begin == src.first) {
+    dst.owners = std::move(src.owners);
+    dst.steps = std::move(src.steps);
+    handed_over(dst.owners, src.owners, sessions_);
+    dst.steps.shift(-static_cast<int>(range.begin));
+  }
+}
+
+void Index::shrink_if_sparse(uint32_t id) {
+  const Run& run = runs_[id];
+  if (run.capacity <= 16 || run.size() * 2 >= run.capacity) return;
+  try {
+    resize(id, run.size() + run.size() / 8);
+  } catch (const std::bad_alloc&) {  // giving memory back can wait
+  }
+}
+
+void Index::reserve_room(uint32_t id, uint32_t end) {
+  Run& run = runs_[id];
+  if (end <= run.capacity) return;
+  const uint32_t capacity = std::min(kMaxRun, end + end / 8);
+  void* grown = std::realloc(run.blocks.get(), capacity * sizeof(SeqHash));
+  if (grown == nullptr) throw std::bad_alloc();
+  (void)run.blocks.release();
+  run.blocks.reset(static_cast<SeqHash*>(grown));
+  run.capacity = pos(capacity);
+}
+
+/// Moves the run's blocks to the front of an array of the given capacity.
+void Index::resize(uint32_t id, uint32_t capacity) {
+  Run& run = runs_[id];
+  std::unique_ptr<SeqHash[], FreeMalloc> fresh(static_cast<SeqHash*>(std::malloc(capacity * sizeof(SeqHash))));
+  if (fresh == nullptr) throw std::bad_alloc();
+  if (run.live()) std::memcpy(fresh.get(), run.blocks.get() + run.first, run.size() * sizeof(SeqHash));
+  run.blocks = std::move(fresh);
+  run.capacity = pos(capacity);
+  if (run.first == 0) return;
+  const Pos first = run.first;
+  for (uint32_t k = 0; k < run.size(); ++k) table_.move(run.blocks[k], {id, pos(first + k)}, {id, pos(k)});
+  run.holders.shift(-static_cast<int>(first));
+  run.owners.shift(-static_cast<int>(first));
+  run.steps.shift(-static_cast<int>(first));
+  run.end = pos(run.size());
+  run.first = 0;
+}
+
+/// Appends a run to the one that ends with its predecessor, if there is room.
+bool Index::merge(uint32_t left_id, uint32_t right_id) {
+  Run& left = runs_[left_id];
+  Run& right = runs_[right_id];
+  if (left.end + right.size() > kMaxRun) return false;
+  reserve_room(left_id, left.end + right.size());
+  const int delta = left.end - right.first;
+  const auto shifted = [delta](Pos at) { return pos(static_cast<uint64_t>(at + delta)); };
+
+  std::memcpy(left.blocks.get() + left.end, right.blocks.get() + right.first, right.size() * sizeof(SeqHash));
+  for (uint32_t at = right.first; at < right.end; ++at) {
+    table_.move(right.blocks[at], {right_id, pos(at)}, {left_id, shifted(pos(at))});
+  }
+  OwnerSteps steps;
+  if (left.owners.size() > 1) {
+    left.each_step([&](const OwnerStep& step) { steps.append(step); });
+    right.each_step([&](const OwnerStep& step) { steps.append({step.count, step.owners_xor, shifted(step.end)}); });
+  }
+  left.steps = std::move(steps);
+  const auto take_over = [&](IntervalList& into, const IntervalList& taken, auto& records) {
+    uint32_t last = UINT32_MAX;
+    for (const Interval& v : taken.view()) {
+      const bool came = into.add(v.id, shifted(v.begin), shifted(v.end)).edge;
+      if (came) records[v.id].runs.gained(left_id);
+      if (std::exchange(last, v.id) != v.id) records[v.id].runs.lost();
+    }
+  };
+  take_over(left.holders, right.holders, slots_);
+  take_over(left.owners, right.owners, sessions_);
+  left.end = pos(left.end + right.size());
+  runs_.give(right_id);
+  return true;
+}
+
+/// Merges the runs that a call has shown to be neighbours.
+void Index::merge_placed(SeqSpan seq, Parent parent) {
+  bool moved = false;
+  const auto try_merge = [&](BlockRef before, BlockRef after) {
+    if (!before.found() || before.run == after.run) return;
+    if (runs_[before.run].end != before.at + 1 || runs_[after.run].first != after.at) return;
+    moved |= merge(before.run, after.run);
+  };
+  if (parent.kind == PredKind::kHash && placed_.front().learns) {
+    try_merge(table_.find(runs_, parent.hash), {placed_.front().run, placed_.front().at});
+  }
+  for (size_t k = 1; k < placed_.size(); ++k) {
+    const Placed &left = placed_[k - 1], &right = placed_[k];
+    if (moved) {  // positions of the call are stale now
+      try_merge(table_.find(runs_, seq[right.i - 1]), table_.find(runs_, seq[right.i]));
+    } else {
+      try_merge({left.run, pos(left.end() - 1u)}, {right.run, right.at});
+    }
+  }
+}
+
+/// Merges every run that starts behind the last block of another.
+void Index::merge_heads() {
+  for (uint32_t id = 0; id < runs_.used(); ++id) {
+    if (!runs_[id].live() || runs_[id].pred_kind != PredKind::kHash) continue;
+    const BlockRef before = table_.find(runs_, runs_[id].pred);
+    if (before.found() && before.run != id && runs_[before.run].end == before.at + 1) merge(before.run, id);
+  }
+}
+
+/// Forgets the runs that a slot or session has left, and repeated mentions.
+void Index::prune(RunList& list, IntervalList Run::*members, uint32_t member) const {
+  std::vector<uint32_t>& ids = list.ids();
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  std::erase_if(ids, [&](uint32_t id) { return id >= runs_.used() || !(runs_[id].*members).has(member); });
+}
+
+}  // namespace kvidx

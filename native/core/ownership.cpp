@@ -1,0 +1,118 @@
+// Sessions, and what they own. Ownership is global, not per slot, and every session's blocks are closed towards the root:
+// in each run a session owns a prefix.
+#include "core/index.hpp"
+
+namespace kvidx {
+
+uint32_t Index::own(uint32_t session, SeqSpan seq, double now_ms, FeedResult& result) {
+  result = {};
+  const bool known = session != 0 && session < sessions_.size() && sessions_[session].live;
+  if (seq.empty()) return known ? session : 0;
+  if (!place(seq, Parent::root())) {
+    reject(seq, Parent::root(), result);
+    return known ? session : 0;
+  }
+  settle(seq, Parent::root());
+  if (!known) session = open_session();
+  for (const Placed& p : placed_) {
+    bool came = false;
+    result.applied += own_range(runs_[p.run], session, {p.at, p.end()}, came);
+    if (came) sessions_[session].runs.gained(p.run);
+  }
+  result.duplicate = seq.size() - result.applied;
+  sessions_[session].owned += result.applied;
+  touch(session, now_ms);
+  merge_placed(seq, Parent::root());
+  if (sessions_[session].runs.overgrown()) prune(sessions_[session].runs, &Run::owners, session);
+  if (options_.max_sessions != 0 && live_sessions_ > options_.max_sessions) {
+    result.ended_session = oldest_;
+    end_session(oldest_);
+  }
+  return session;
+}
+
+/// Owns [range) of a run on top of what the session owns there; answers how many blocks are new to it.
+uint64_t Index::own_range(Run& run, uint32_t session, Range range, bool& came) {
+  const auto had = run.owners.of(session);
+  const Pos from = had.empty() ? range.begin : std::max(range.begin, had.front().end);
+  if (from >= range.end) return 0;
+  if (run.owners.size() > 1) {
+    run.steps.apply(session, true, run.first, from, range.end);
+  } else if (run.owners.size() == 1 && had.empty()) {
+    run.each_step([&](const OwnerStep& only) { run.steps.append(only); });
+    run.steps.apply(session, true, run.first, from, range.end);
+  }
+  came = run.owners.add(session, from, range.end).edge;
+  return static_cast<uint64_t>(range.end - from);
+}
+
+uint64_t Index::end_session(uint32_t number) {
+  if (number == 0 || number >= sessions_.size() || !sessions_[number].live) return 0;
+  unlink(number);
+  const Session ended = std::exchange(sessions_[number], Session{});
+  --live_sessions_;
+  free_sessions_.push(number);
+  for (const uint32_t id : ended.runs.ids()) {
+    if (id >= runs_.used()) continue;
+    Run& run = runs_[id];
+    const auto had = run.owners.of(number);
+    if (had.empty()) continue;
+    const Range range{had.front().begin, had.front().end};
+    run.owners.subtract(number, range.begin, range.end);
+    if (run.owners.size() > 1) {
+      run.steps.apply(number, false, run.first, range.begin, range.end);
+    } else {
+      run.steps.clear();
+    }
+    bury_uncovered(id, range);
+  }
+  return ended.owned;
+}
+
+std::vector<uint32_t> Index::end_idle_sessions(double cutoff_ms) {
+  std::vector<uint32_t> ended;
+  for (uint32_t number = 1; number < sessions_.size(); ++number) {
+    if (sessions_[number].live && sessions_[number].last_own_ms <= cutoff_ms) ended.push_back(number);
+  }
+  for (const uint32_t number : ended) end_session(number);
+  return ended;
+}
+
+std::vector<uint32_t> Index::session_numbers() const {
+  std::vector<uint32_t> numbers;
+  for (uint32_t number = oldest_; number != 0; number = sessions_[number].newer) numbers.push_back(number);
+  return numbers;
+}
+
+uint32_t Index::open_session() {
+  uint32_t number = static_cast<uint32_t>(sessions_.size());
+  if (free_sessions_.empty()) {
+    sessions_.emplace_back();
+  } else {
+    number = free_sessions_.top();
+    free_sessions_.pop();
+  }
+  sessions_[number].live = true;
+  ++live_sessions_;
+  return number;
+}
+
+/// The session owns most recently from now on.
+void Index::touch(uint32_t number, double now_ms) {
+  sessions_[number].last_own_ms = now_ms;
+  if (number == newest_) return;
+  unlink(number);
+  sessions_[number].older = newest_;
+  (newest_ == 0 ? oldest_ : sessions_[newest_].newer) = number;
+  newest_ = number;
+}
+
+void Index::unlink(uint32_t number) {
+  Session& s = sessions_[number];
+  if (s.older == 0 && oldest_ != number) return;  // not in the order yet
+  (s.older == 0 ? oldest_ : sessions_[s.older].newer) = s.newer;
+  (s.newer == 0 ? newest_ : sessions_[s.newer].older) = s.older;
+  s.older = s.newer = 0;
+}
+
+}  // namespace kvidx

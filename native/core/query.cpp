@@ -1,0 +1,122 @@
+// Overlap, exclusive overlap and fair overlap. A slot's answer is kept in its output while the query is read: in prefix
+// mode a slot is still in the race at block i exactly when it has counted i leading blocks, so a stretch costs one pass
+// over the run's intervals and no bookkeeping beside.
+#include <numeric>
+
+#include "core/index.hpp"
+
+namespace kvidx {
+
+template <class Fn>
+void Index::each_stretch(SeqSpan seq, Mode mode, Fn&& fn) const {
+  constexpr uint64_t kAhead = 8;
+  for (uint64_t i = 0; i < seq.size();) {
+    if (mode == Mode::kSet && i + kAhead < seq.size()) table_.prefetch(seq[i + kAhead]);
+    const BlockRef ref = table_.find(runs_, seq[i]);
+    if (!ref.found()) {
+      if (mode == Mode::kPrefix) return;
+      ++i;
+      continue;
+    }
+    const Run& run = runs_[ref.run];
+    const Stretch s{i, match(run, ref.at, seq.subspan(i)), ref.run, ref.at};
+    if (!fn(s, run)) return;
+    i += s.n;
+  }
+}
+
+void Index::overlap(SeqSpan seq, Mode mode, std::span<uint32_t> out) const {
+  std::fill(out.begin(), out.end(), 0u);
+  if (mode == Mode::kPrefix) {
+    each_stretch(seq, mode, [&](const Stretch& s, const Run& run) {
+      bool somebody_goes_on = false;
+      for (const Interval& v : run.holders.view()) {
+        if (out[v.id] != s.i || s.at < v.begin || v.end <= s.at) continue;
+        const Pos reached = std::min(v.end, s.end());
+        out[v.id] += static_cast<uint32_t>(reached - s.at);
+        somebody_goes_on |= reached == s.end();
+      }
+      return somebody_goes_on;
+    });
+    return;
+  }
+  each_stretch(seq, mode, [&](const Stretch& s, const Run& run) {
+    for (const Interval& v : run.holders.view()) {
+      const int shared = std::min(v.end, s.end()) - std::max(v.begin, s.at);
+      if (shared > 0) out[v.id] += static_cast<uint32_t>(shared);
+    }
+    return true;
+  });
+}
+
+/// The parts of a stretch that weigh something, from the run's owner steps.
+template <class Weigh>
+void Index::weigh_stretch(const Run& run, const Stretch& s, Weigh&& weigh) const {
+  pieces_.clear();
+  Pos begin = s.at;
+  const auto piece = [&](Pos end, uint32_t count, uint32_t owners_xor) {
+    end = std::min(end, s.end());
+    if (end <= begin) return;
+    if (const uint32_t weight = weigh(count, owners_xor)) pieces_.push_back({begin, end, weight});
+    begin = end;
+  };
+  run.each_step([&](const OwnerStep& step) { piece(step.end, step.count, step.owners_xor); });
+  piece(s.end(), 0, 0);
+}
+
+/// out[slot] = Σ weight of the blocks that `overlap` counts for the slot.
+template <class Out, class Weigh>
+void Index::weighted_overlap(SeqSpan seq, Mode mode, Weigh&& weigh, std::span<Out> out) const {
+  std::fill(out.begin(), out.end(), Out{0});
+  const auto add = [&](uint32_t slot, Pos begin, Pos end) {
+    uint64_t sum = 0;
+    for (const Piece& p : pieces_) {
+      const int shared = std::min(p.end, end) - std::max(p.begin, begin);
+      if (shared > 0) sum += static_cast<uint64_t>(shared) * p.weight;
+    }
+    out[slot] += static_cast<Out>(sum);
+  };
+  if (mode == Mode::kPrefix) {
+    lead_.assign(out.size(), 0);
+    each_stretch(seq, mode, [&](const Stretch& s, const Run& run) {
+      weigh_stretch(run, s, weigh);
+      bool somebody_goes_on = false;
+      for (const Interval& v : run.holders.view()) {
+        if (lead_[v.id] != s.i || s.at < v.begin || v.end <= s.at) continue;
+        const Pos reached = std::min(v.end, s.end());
+        lead_[v.id] += static_cast<uint32_t>(reached - s.at);
+        add(v.id, s.at, reached);
+        somebody_goes_on |= reached == s.end();
+      }
+      return somebody_goes_on;
+    });
+    return;
+  }
+  each_stretch(seq, mode, [&](const Stretch& s, const Run& run) {
+    weigh_stretch(run, s, weigh);
+    for (const Interval& v : run.holders.view()) add(v.id, std::max(v.begin, s.at), std::min(v.end, s.end()));
+    return true;
+  });
+}
+
+void Index::exclusive_overlap(uint32_t session, SeqSpan seq, Mode mode, uint32_t max_owners,
+                              std::span<uint32_t> out) const {
+  if (max_owners == 1) {
+    weighted_overlap(
+        seq, mode,
+        [session](uint32_t count, uint32_t owners_xor) { return count == 1 && owners_xor == session ? 1u : 0u; }, out);
+  } else {
+    weighted_overlap(
+        seq, mode, [max_owners](uint32_t count, uint32_t) { return count >= 1 && count <= max_owners ? 1u : 0u; }, out);
+  }
+}
+
+void Index::fair_overlap(SeqSpan seq, std::span<double> out) const {
+  constexpr uint32_t kWhole = 1u << 20;
+  weighted_overlap(
+      seq, Mode::kPrefix, [](uint32_t count, uint32_t) { return count == 0 ? kWhole : kWhole / count; }, out);
+}
+
+bool Index::contains(SeqHash hash) const { return table_.find(runs_, hash).found(); }
+
+}  // namespace kvidx

@@ -1,0 +1,115 @@
+// A run: consecutive blocks in one array, the compressed edge of the radix trie; and the slab that runs live in.
+//
+//   blocks:  · · b2 b3 b4 b5 · ·        first = 2, end = 6, capacity = 8
+//            predecessor of b2 is `pred`; of every other block the one before it
+//
+// Positions are absolute in the array. Blocks that die at the front only move `first`, so that nothing that points into
+// the run has to be rewritten. Other runs may branch off at any position: children find their parent by hash.
+//
+// Invariants: first < end <= capacity <= kMaxRun; holders and owners lie within [first, end); an owner holds a prefix;
+// every position is held or owned. Costs: 72 bytes a run, 8 bytes a place in `blocks`.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/interval_list.hpp"
+#include "core/owner_steps.hpp"
+#include "core/types.hpp"
+
+namespace kvidx {
+
+/// A cap, so that a split, a merge or a move rewrites a bounded number of table entries.
+constexpr uint32_t kMaxRun = 4096;
+constexpr uint32_t kNoRun = UINT32_MAX;
+
+enum class PredKind : uint8_t { kRoot, kHash, kUnknown };
+
+struct FreeMalloc {
+  void operator()(void* p) const { std::free(p); }
+};
+
+struct Run {
+  std::unique_ptr<SeqHash[], FreeMalloc> blocks;
+  SeqHash pred{};
+  Pos first = 0, end = 0, capacity = 0;
+  PredKind pred_kind = PredKind::kUnknown;
+  bool growing = false;  // a call under way has written blocks behind `end`
+  IntervalList holders;  // ids are slots
+  IntervalList owners;   // ids are sessions
+  OwnerSteps steps;      // empty below two owners
+
+  uint32_t size() const { return static_cast<uint32_t>(end - first); }
+  bool live() const { return end > first; }
+  /// First position that no session owns.
+  Pos owned_end() const {
+    if (owners.size() <= 1) return owners.empty() ? first : owners.view()[0].end;
+    return steps.view().back().end;
+  }
+  /// Calls fn(step) for each owner step, ends rising.
+  template <class Fn>
+  void each_step(Fn&& fn) const {
+    if (owners.size() == 1) {
+      fn(OwnerStep{1, owners.view()[0].id, owners.view()[0].end});
+    } else {
+      for (const OwnerStep& step : steps.view()) fn(step);
+    }
+  }
+};
+
+/// Where a block is.
+struct BlockRef {
+  uint32_t run = kNoRun;
+  Pos at = 0;
+  bool found() const { return run != kNoRun; }
+  friend bool operator==(const BlockRef&, const BlockRef&) = default;
+};
+
+/// Runs by number, in pages that never move.
+class RunSlab {
+ public:
+  Run& operator[](uint32_t id) { return pages_[id / kPage][id % kPage]; }
+  const Run& operator[](uint32_t id) const { return pages_[id / kPage][id % kPage]; }
+  SeqHash hash(BlockRef ref) const { return (*this)[ref.run].blocks[ref.at]; }
+
+  /// Numbers below this were in use at some time.
+  uint32_t used() const { return used_; }
+  uint32_t live() const { return used_ - static_cast<uint32_t>(free_.size()); }
+
+  uint32_t take() {
+    if (!free_.empty()) {
+      const uint32_t id = free_.back();
+      free_.pop_back();
+      return id;
+    }
+    if (free_.capacity() <= used_) free_.reserve(used_ + used_ / 2 + 1);  // so that give() cannot fail
+    if (used_ == pages_.size() * kPage) pages_.push_back(std::make_unique<Run[]>(kPage));
+    return used_++;
+  }
+  void give(uint32_t id) noexcept {
+    (*this)[id] = Run{};
+    free_.push_back(id);
+  }
+  /// Gives back the pages behind the last live run.
+  void trim() {
+    uint32_t last = used_;
+    while (last > 0 && !(*this)[last - 1].live()) --last;
+    std::erase_if(free_, [last](uint32_t id) { return id >= last; });
+    used_ = last;
+    pages_.resize((used_ + kPage - 1) / kPage);
+    pages_.shrink_to_fit();
+    free_.shrink_to_fit();
+  }
+  uint64_t reserved_bytes() const {
+    return pages_.size() * heap_bytes(kPage * sizeof(Run)) + heap_bytes(pages_.capacity() * sizeof(pages_[0])) +
+           heap_bytes(free_.capacity() * sizeof(uint32_t));
+  }
+
+ private:
+  static constexpr uint32_t kPage = 256;
+  std::vector<std::unique_ptr<Run[]>> pages_;
+  std::vector<uint32_t> free_;
+  uint32_t used_ = 0;
+};
+
+}  // namespace kvidx

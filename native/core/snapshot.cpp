@@ -1,0 +1,286 @@
+// Snapshots, format "KVIX" version 1, little-endian; every backend reads and writes the same:
+//
+//   header    u32 'KVIX', u32 version
+//   section   u32 tag, u32 0, u64 payload bytes, payload, u64 XXH64(tag … payload, seed 0); five of them, in order:
+//   1 slots     u32 n, n × {u32 slot, u32 incarnation, f64 last store ms}; u32 n, n × {u32 free slot, u32 incarnation}
+//   2 sessions  u32 n, n × {u32 session, f64 last own ms}, least recently owning first
+//   3 chains    u64 n, n × {u8 kind of the block before (0 root, 1 hash, 2 unknown), u8[3] 0, u32 length, u64 hash,
+//               u64[length] hashes, u32 n, n × {u32 slot, u32 begin, u32 end}, u32 n, n × {u32 session, u32 length}}
+//   4 counters  u64 duplicates, u64 unknown removes, u64 rejected
+//   5 end       nothing
+//
+// A chain becomes a run as it is; restore() merges neighbours. Nothing in a file is trusted: lengths are checked before
+// memory is taken, and a file whose checksums hold still has to pass validate().
+#include "core/index.hpp"
+#include "core/xxh64.hpp"
+
+namespace kvidx {
+
+namespace {
+
+constexpr uint32_t kMagic = 0x5849564b, kVersion = 1;
+constexpr uint32_t kMaxSessionNumber = 1u << 24;
+enum Section : uint32_t { kHeader, kSlots, kSessions, kChains, kCounters, kEnd };
+constexpr const char* kNames[] = {"header", "slots", "sessions", "chains", "counters", "end"};
+
+class Writer {
+ public:
+  template <class T>
+  void put(T value) {
+    const auto* p = reinterpret_cast<const uint8_t*>(&value);
+    bytes_.insert(bytes_.end(), p, p + sizeof value);
+  }
+  void put_hashes(const SeqHash* p, size_t n) {
+    const auto* raw_bytes = reinterpret_cast<const uint8_t*>(p);
+    bytes_.insert(bytes_.end(), raw_bytes, raw_bytes + n * sizeof(SeqHash));
+  }
+  void open(Section tag) {
+    start_ = bytes_.size();
+    put<uint32_t>(tag);
+    put<uint32_t>(0);
+    put<uint64_t>(0);
+  }
+  void close() {
+    const uint64_t payload = bytes_.size() - start_ - 16;
+    std::memcpy(bytes_.data() + start_ + 8, &payload, sizeof payload);
+    put<uint64_t>(xxh64(bytes_.data() + start_, bytes_.size() - start_, 0));
+  }
+  std::vector<uint8_t> take() { return std::move(bytes_); }
+
+ private:
+  std::vector<uint8_t> bytes_;
+  size_t start_ = 0;
+};
+
+struct Damaged {};
+void demand(bool holds) {
+  if (!holds) throw Damaged{};
+}
+
+class Reader {
+ public:
+  explicit Reader(std::span<const uint8_t> bytes) : bytes_(bytes) {}
+  size_t left() const { return bytes_.size(); }
+  std::span<const uint8_t> take(uint64_t n) {
+    demand(n <= bytes_.size());
+    const auto taken = bytes_.first(n);
+    bytes_ = bytes_.subspan(n);
+    return taken;
+  }
+  template <class T>
+  T get() {
+    T value;
+    std::memcpy(&value, take(sizeof value).data(), sizeof value);
+    return value;
+  }
+  /// A count of items that take at least `item_bytes` each.
+  uint32_t count(size_t item_bytes) {
+    const auto n = get<uint32_t>();
+    demand(n <= left() / item_bytes);
+    return n;
+  }
+  Reader section(Section tag) {
+    const uint8_t* start = bytes_.data();
+    demand(get<uint32_t>() == tag && get<uint32_t>() == 0);
+    const auto payload = take(get<uint64_t>());
+    demand(get<uint64_t>() == xxh64(start, payload.size() + 16, 0));
+    return Reader(payload);
+  }
+
+ private:
+  std::span<const uint8_t> bytes_;
+};
+
+}  // namespace
+
+std::vector<uint8_t> Index::snapshot() const {
+  Writer out;
+  out.put(kMagic);
+  out.put(kVersion);
+
+  out.open(kSlots);
+  const std::vector<uint32_t> live = slot_numbers();
+  out.put(static_cast<uint32_t>(live.size()));
+  for (const uint32_t slot : live) {
+    out.put(slot);
+    out.put(slots_[slot].incarnation);
+    out.put(slots_[slot].last_store_ms);
+  }
+  out.put(static_cast<uint32_t>(slots_.size() - live.size()));
+  for (uint32_t slot = 0; slot < slots_.size(); ++slot) {
+    if (slots_[slot].live) continue;
+    out.put(slot);
+    out.put(slots_[slot].incarnation);
+  }
+  out.close();
+
+  out.open(kSessions);
+  out.put(live_sessions_);
+  for (const uint32_t number : session_numbers()) {
+    out.put(number);
+    out.put(sessions_[number].last_own_ms);
+  }
+  out.close();
+
+  out.open(kChains);
+  out.put(uint64_t{runs_.live()});
+  for (uint32_t id = 0; id < runs_.used(); ++id) {
+    const Run& run = runs_[id];
+    if (!run.live()) continue;
+    out.put(static_cast<uint32_t>(run.pred_kind));
+    out.put(run.size());
+    out.put(run.pred);
+    out.put_hashes(run.blocks.get() + run.first, run.size());
+    out.put(run.holders.size());
+    for (const Interval& v : run.holders.view()) {
+      out.put(v.id);
+      out.put(static_cast<uint32_t>(v.begin - run.first));
+      out.put(static_cast<uint32_t>(v.end - run.first));
+    }
+    out.put(run.owners.size());
+    for (const Interval& v : run.owners.view()) {
+      out.put(v.id);
+      out.put(static_cast<uint32_t>(v.end - run.first));
+    }
+  }
+  out.close();
+
+  out.open(kCounters);
+  out.put(duplicates_);
+  out.put(unknown_removes_);
+  out.put(rejected_);
+  out.close();
+
+  out.open(kEnd);
+  out.close();
+  return out.take();
+}
+
+struct Index::Loader {
+  Index& index;
+
+  void slots(Reader in) const {
+    const uint32_t live = in.count(16);
+    std::vector<std::pair<uint32_t, Slot>> read;
+    for (uint32_t k = 0; k < live; ++k) {
+      Slot slot;
+      slot.live = true;
+      const auto number = in.get<uint32_t>();
+      slot.incarnation = in.get<uint32_t>();
+      slot.last_store_ms = in.get<double>();
+      read.emplace_back(number, std::move(slot));
+    }
+    const uint32_t free = in.count(8);
+    for (uint32_t k = 0; k < free; ++k) {
+      Slot slot;
+      const auto number = in.get<uint32_t>();
+      slot.incarnation = in.get<uint32_t>();
+      read.emplace_back(number, std::move(slot));
+    }
+    demand(in.left() == 0);
+    std::vector<bool> seen(read.size());
+    index.slots_.resize(read.size());
+    for (auto& [number, slot] : read) {
+      demand(number < read.size() && !seen[number]);
+      seen[number] = true;
+      index.slots_[number] = std::move(slot);
+    }
+  }
+
+  void sessions(Reader in) const {
+    const uint32_t n = in.count(12);
+    uint32_t highest = 0;
+    std::vector<std::pair<uint32_t, double>> read;
+    for (uint32_t k = 0; k < n; ++k) {
+      const auto number = in.get<uint32_t>();
+      demand(number != 0 && number <= kMaxSessionNumber);
+      read.emplace_back(number, in.get<double>());
+      highest = std::max(highest, number);
+    }
+    demand(in.left() == 0);
+    index.sessions_.resize(highest + 1);
+    for (const auto& [number, last_own_ms] : read) {
+      demand(!index.sessions_[number].live);
+      index.sessions_[number].live = true;
+      ++index.live_sessions_;
+      index.touch(number, last_own_ms);
+    }
+    for (uint32_t number = 1; number <= highest; ++number) {
+      if (!index.sessions_[number].live) index.free_sessions_.push(number);
+    }
+  }
+
+  void chain(Reader& in) const {
+    const auto kind = in.get<uint32_t>();
+    demand(kind <= static_cast<uint32_t>(PredKind::kUnknown));
+    const auto n = in.get<uint32_t>();
+    demand(n >= 1 && n <= kMaxRun);
+    const auto pred = in.get<SeqHash>();
+    const auto hashes = in.take(uint64_t{n} * sizeof(SeqHash));
+    const uint32_t id = index.runs_.take();
+    index.resize(id, n);
+    Run& run = index.runs_[id];
+    run.pred_kind = static_cast<PredKind>(kind);
+    run.pred = pred;
+    std::memcpy(run.blocks.get(), hashes.data(), hashes.size());
+    run.end = pos(n);
+    for (uint32_t at = 0; at < n; ++at) {
+      demand(!index.table_.find_or_insert(index.runs_, run.blocks[at], {id, pos(at)}).found());
+    }
+    for (uint32_t left = in.count(12); left > 0; --left) {
+      const auto slot = in.get<uint32_t>(), begin = in.get<uint32_t>(), end = in.get<uint32_t>();
+      demand(slot < index.slots_.size() && begin < end && end <= n);
+      if (!run.holders.has(slot)) index.slots_[slot].runs.gained(id);
+      run.holders.append({slot, pos(begin), pos(end)});
+      index.slots_[slot].resident += end - begin;
+    }
+    for (uint32_t left = in.count(8); left > 0; --left) {
+      const auto session = in.get<uint32_t>(), length = in.get<uint32_t>();
+      demand(session < index.sessions_.size() && length >= 1 && length <= n);
+      bool came = false;
+      index.sessions_[session].owned += own_range(run, session, {0, pos(length)}, came);
+      demand(came);
+      index.sessions_[session].runs.gained(id);
+    }
+  }
+
+  void chains(Reader in) const {
+    for (auto left = in.get<uint64_t>(); left > 0; --left) chain(in);
+    demand(in.left() == 0 && index.validate().empty());
+  }
+
+  void counters(Reader in) const {
+    index.duplicates_ = in.get<uint64_t>();
+    index.unknown_removes_ = in.get<uint64_t>();
+    index.rejected_ = in.get<uint64_t>();
+    demand(in.left() == 0);
+  }
+};
+
+std::string Index::restore(std::span<const uint8_t> bytes) {
+  Index fresh(options_);
+  const Loader load{fresh};
+  Section section = kHeader;
+  try {
+    Reader in(bytes);
+    demand(in.get<uint32_t>() == kMagic && in.get<uint32_t>() == kVersion);
+    load.slots(in.section(section = kSlots));
+    load.sessions(in.section(section = kSessions));
+    load.chains(in.section(section = kChains));
+    load.counters(in.section(section = kCounters));
+    demand(in.section(section = kEnd).left() == 0 && in.left() == 0);
+  } catch (const Damaged&) {
+    return kNames[section];
+  }
+  fresh.merge_heads();
+  // No life of a slot, of before or in the file, comes back: slots that the file does not know keep their last number.
+  fresh.slots_.resize(std::max(fresh.slots_.size(), slots_.size()));
+  for (uint32_t slot = 0; slot < fresh.slots_.size(); ++slot) {
+    const uint32_t before = slot < slots_.size() ? slots_[slot].incarnation : 0;
+    fresh.slots_[slot].incarnation = std::max(before, fresh.slots_[slot].incarnation) + 1;
+  }
+  *this = std::move(fresh);
+  return "";
+}
+
+}  // namespace kvidx
