@@ -1,5 +1,5 @@
 import { seam } from '../native/index.js';
-import { checkHash, checkInteger, checkOut, checkTokens } from '../validate.js';
+import { checkHash, checkInteger, checkOptions, checkOut, checkTokens } from '../validate.js';
 import { type ExtraKeys, flattenExtraKeys } from './extra-keys.js';
 import { type Namespace, namespaceRoot } from './namespace.js';
 
@@ -35,9 +35,10 @@ export class BlockHasher {
   readonly root: bigint;
 
   /** Throws ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_OUT_OF_RANGE. */
-  constructor(options: BlockHasherOptions = {}) {
-    this.blockSize = checkInteger('blockSize', options.blockSize ?? DEFAULT_BLOCK_SIZE, 1, MAX_BLOCK_SIZE);
-    this.root = namespaceRoot(options.namespace ?? {});
+  constructor(options?: BlockHasherOptions) {
+    const { blockSize = DEFAULT_BLOCK_SIZE, namespace = {} } = checkOptions(options);
+    this.blockSize = checkInteger('blockSize', blockSize, 1, MAX_BLOCK_SIZE);
+    this.root = namespaceRoot(namespace);
   }
 
   /**
@@ -45,24 +46,26 @@ export class BlockHasher {
    * A plain array of token ids is accepted and copied. Throws ERR_KVIDX_INVALID_ARG_TYPE, ERR_KVIDX_OUT_OF_RANGE (a
    * token, an extra key or its block) or ERR_KVIDX_LENGTH_MISMATCH (`out`).
    */
-  seqHashes(tokens: Uint32Array | readonly number[], options: SeqHashesOptions = {}): BigUint64Array {
+  seqHashes(tokens: Uint32Array | readonly number[], options?: SeqHashesOptions): BigUint64Array {
     const ids = checkTokens(tokens);
     const count = Math.floor(ids.length / this.blockSize);
-    const out = checkOut(options.out, BigUint64Array, count);
-    const parent = options.parent === undefined ? this.root : checkHash(options.parent, 'parent');
-    seam.seqHashes(ids, this.blockSize, parent, flattenExtraKeys(options.extraKeys, 0, count), out);
-    return out;
+    const { out, extraKeys, parent = this.root } = checkOptions(options);
+    const hashes = checkOut(out, BigUint64Array, count);
+    const extra = flattenExtraKeys(extraKeys, 0, count);
+    seam.seqHashes(ids, this.blockSize, checkHash(parent, 'parent'), extra, hashes);
+    return hashes;
   }
 
   /**
    * Hash of each block's content alone: `Uint32Array[n] → BigUint64Array[⌊n / blockSize⌋]`. The namespace has no part
    * in it. Accepts and throws as `seqHashes`.
    */
-  localHashes(tokens: Uint32Array | readonly number[], options: LocalHashesOptions = {}): BigUint64Array {
+  localHashes(tokens: Uint32Array | readonly number[], options?: LocalHashesOptions): BigUint64Array {
     const ids = checkTokens(tokens);
     const count = Math.floor(ids.length / this.blockSize);
-    const out = checkOut(options.out, BigUint64Array, count);
-    seam.localHashes(ids, this.blockSize, flattenExtraKeys(options.extraKeys, 0, count), out);
-    return out;
+    const { out, extraKeys } = checkOptions(options);
+    const hashes = checkOut(out, BigUint64Array, count);
+    seam.localHashes(ids, this.blockSize, flattenExtraKeys(extraKeys, 0, count), hashes);
+    return hashes;
   }
 }

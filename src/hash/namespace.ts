@@ -1,5 +1,6 @@
-import { invalidArgType, outOfRange } from '../errors.js';
+import { outOfRange } from '../errors.js';
 import { seam } from '../native/index.js';
+import { checkName, checkOptions } from '../validate.js';
 
 /**
  * What separates prompts with equal tokens: hashes of different namespaces never meet. A field that is undefined or
@@ -18,17 +19,13 @@ export interface Namespace {
 /** Fields in the order of their tags, which start at 1. */
 const FIELDS: readonly (keyof Namespace)[] = ['model', 'lora', 'salt', 'tenant'];
 
-const LONE_SURROGATE = /\p{Surrogate}/u;
-
 /**
  * The bytes of a namespace in scheme xxh64-v1: for each present field u8 tag (model 1, lora 2, salt 3, tenant 4) ‖
  * u32le(byte length) ‖ UTF-8 bytes. Throws ERR_KVIDX_INVALID_ARG_TYPE (not an object, a field that is no string) or
  * ERR_KVIDX_OUT_OF_RANGE (unknown field, empty string, ill-formed UTF-16).
  */
 export function encodeNamespace(namespace: Namespace): Uint8Array {
-  if (typeof namespace !== 'object' || namespace === null) {
-    throw invalidArgType('namespace', 'an object', namespace);
-  }
+  checkOptions(namespace, 'namespace');
   for (const field of Object.keys(namespace)) {
     if (!(FIELDS as readonly string[]).includes(field)) {
       throw outOfRange('a field of namespace', `one of ${FIELDS.join(', ')}`, field);
@@ -48,12 +45,7 @@ export function namespaceRoot(namespace: Namespace): bigint {
 
 function encodeField(tag: number, field: string, value: string | null | undefined): Uint8Array {
   if (value === undefined || value === null) return new Uint8Array(0);
-  const what = `namespace.${field}`;
-  if (typeof value !== 'string') throw invalidArgType(what, 'a string', value);
-  if (value === '' || LONE_SURROGATE.test(value)) {
-    throw outOfRange(what, 'a non-empty string of well-formed UTF-16', value);
-  }
-  const text = Buffer.from(value, 'utf8');
+  const text = Buffer.from(checkName(`namespace.${field}`, value), 'utf8');
   const head = Buffer.alloc(5);
   head.writeUInt8(tag, 0);
   head.writeUInt32LE(text.length, 1);

@@ -1,5 +1,5 @@
 import { seam } from '../native/index.js';
-import { checkInteger, checkTokens } from '../validate.js';
+import { checkInteger, checkOptions, checkTokens } from '../validate.js';
 import { BlockHasher, type BlockHasherOptions } from './block-hasher.js';
 import { type ExtraKeys, flattenExtraKeys } from './extra-keys.js';
 
@@ -23,7 +23,7 @@ export class SessionHasher {
   #tailLength = 0;
 
   /** Options as of `BlockHasher`, or a hasher to share its namespace root. */
-  constructor(options: BlockHasherOptions | BlockHasher = {}) {
+  constructor(options?: BlockHasherOptions | BlockHasher) {
     this.#hasher = options instanceof BlockHasher ? options : new BlockHasher(options);
     this.#tail = new Uint32Array(this.#hasher.blockSize);
   }
@@ -52,11 +52,11 @@ export class SessionHasher {
    * they complete: `BigUint64Array[⌊(n + tail) / blockSize⌋]`, aliased until the next `append` or `truncate`. Throws
    * ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_OUT_OF_RANGE (a token, an extra key or its block), state unchanged.
    */
-  append(tokens: Uint32Array | readonly number[], options: AppendOptions = {}): BigUint64Array {
+  append(tokens: Uint32Array | readonly number[], options?: AppendOptions): BigUint64Array {
     const input = this.#afterTail(checkTokens(tokens));
     const first = this.#blocks;
     const count = Math.floor(input.length / this.blockSize);
-    const extra = flattenExtraKeys(options.extraKeys, first, count);
+    const extra = flattenExtraKeys(checkOptions(options).extraKeys, first, count);
     this.#reserve(first + count);
     const added = this.#hashes.subarray(first, first + count);
     const parent = first === 0 ? this.#hasher.root : this.#hashes[first - 1]!;
