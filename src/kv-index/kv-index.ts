@@ -169,7 +169,8 @@ export class KvIndex {
   /** The worker holds nothing any more. Answers the blocks it held. ERR_KVIDX_UNKNOWN_WORKER: a stale handle. */
   clear(worker: WorkerHandle): number {
     const core = KvIndex.#open(this);
-    return core.clear(worker.slot, this.#workers.incarnationOf(worker));
+    const incarnation = this.#workers.incarnationOf(worker);
+    return core.clear(worker.slot, incarnation);
   }
 
   /** Is the block resident on some worker, or owned by some session? */
