@@ -29,6 +29,9 @@ export interface TraceRow {
   readonly hashIds: BigUint64Array;
 }
 
+/** A row of a hybrid trace. */
+export type ChatRow = TraceRow & { readonly chatId: string };
+
 export interface TraceReaderOptions {
   /** What a bad row does: end the reading with ERR_KVIDX_BAD_TRACE (`fail`, the default), or be counted (`skip`). */
   readonly onError?: 'fail' | 'skip';

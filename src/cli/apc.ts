@@ -1,0 +1,53 @@
+import { Command, Option } from 'commander';
+import { cacheSizes, integerFrom } from './options.js';
+
+export interface ApcFlags {
+  blockSize?: number;
+  curve?: number[] | 'auto';
+  kvBytesPerToken?: number;
+  sharedMinSessions: number;
+  onError: 'fail' | 'skip';
+  json?: boolean;
+  out?: string;
+}
+
+const NOTES = `
+The trace is JSON lines, hybrid / Bailian or Mooncake, plain or gzip; both are found out from the content. Requests
+count in the order of the file. Every figure is printed with its definition.
+
+Bytes a token for --kv-bytes-per-token: 2 x layers x KV heads x head size x bytes a number (Qwen3-30B-A3B: 98304).
+
+Examples:
+  $ kvidx apc trace.jsonl.gz
+  $ kvidx apc trace.jsonl.gz --curve auto --kv-bytes-per-token 98304
+  $ zcat trace.jsonl.gz | kvidx apc - --block-size 64 --json | jq .apc_upper_any_session`;
+
+export function apcCommand(): Command {
+  return new Command('apc')
+    .description(
+      'the APC upper bound of a trace: which part of its prompt tokens a perfect prefix cache would hold',
+    )
+    .argument('<trace>', 'a file, or - for standard input')
+    .option(
+      '--block-size <tokens>',
+      'tokens a block (default: inferred from the rows)',
+      integerFrom(1, 2 ** 20),
+    )
+    .option('--curve <blocks>', 'hit rate of an LRU cache by size: sizes with commas, or auto', cacheSizes)
+    .option('--kv-bytes-per-token <bytes>', 'print cache sizes in GiB as well', integerFrom(1, 2 ** 40))
+    .option(
+      '--shared-min-sessions <n>',
+      'sessions that make a first block shared',
+      integerFrom(1, 2 ** 32 - 1),
+      8,
+    )
+    .addOption(
+      new Option('--on-error <what>', 'bad rows: end with an error, or leave them out and count them')
+        .choices(['fail', 'skip'])
+        .default('fail'),
+    )
+    .option('--json', 'print one JSON object instead of tables')
+    .option('--out <file>', 'write the JSON object to a file as well')
+    .addHelpText('after', NOTES)
+    .action(async (trace: string, flags: ApcFlags) => (await import('./run-apc.js')).runApc(trace, flags));
+}

@@ -1,0 +1,21 @@
+/** 1234567 → `1,234,567`. */
+export function grouped(n: number): string {
+  return String(n).replace(/\B(?=(\d{3})+$)/g, ',');
+}
+
+/** 0.97327 → `97.33 %`. */
+export function percent(rate: number): string {
+  return `${(rate * 100).toFixed(2)} %`;
+}
+
+export function gib(bytes: number): string {
+  const n = bytes / 2 ** 30;
+  return `${n < 10 ? n.toFixed(2) : n.toFixed(1)} GiB`;
+}
+
+/** `rate` of `width` cells, in eighths of a cell. */
+export function bar(rate: number, width: number): string {
+  const eighths = Math.round(rate * width * 8);
+  const rest = eighths % 8;
+  return '█'.repeat(Math.floor(eighths / 8)) + (rest > 0 ? ' ▏▎▍▌▋▊▉'[rest] : '');
+}

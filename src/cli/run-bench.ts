@@ -1,0 +1,102 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import Table from 'cli-table3';
+import { type CatalogueEntry, catalogue } from '../../bench/catalogue.js';
+import { type Figure, meets, type ScenarioResult } from '../../bench/harness.js';
+import { backend } from '../native/index.js';
+import { packageRoot } from '../native/load.js';
+import type { BenchFlags } from './bench.js';
+import { CliError } from './cli-error.js';
+
+/** What `--json` prints and `--out` writes. */
+interface BenchReport {
+  readonly kvidx: string;
+  readonly node: string;
+  readonly cpu: string;
+  readonly isa: string;
+  readonly date: string;
+  readonly scenarios: ScenarioResult[];
+}
+
+export async function runBench(names: string[], { list, quick, json, out }: BenchFlags): Promise<void> {
+  const chosen = catalogue.filter(({ name }) => names.length === 0 || names.includes(name));
+  if (list) {
+    for (const { name, description } of chosen) console.log(`${name.padEnd(8)}${description}`);
+    return;
+  }
+  const report: BenchReport = { ...machine(), scenarios: [] };
+  if (!json) console.log(`kvidx ${report.kvidx}, Node ${report.node}, ${report.cpu}, hashing: ${report.isa}`);
+  for (const entry of chosen) {
+    const result = await runInOwnProcess(entry, quick ?? false);
+    report.scenarios.push(result);
+    if (!json) console.log(`\n${render(entry, result)}`);
+  }
+  const text = `${JSON.stringify(report, undefined, 2)}\n`;
+  if (json) process.stdout.write(text);
+  if (out !== undefined) write(out, text);
+}
+
+function machine(): Omit<BenchReport, 'scenarios'> {
+  return {
+    kvidx: JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')).version,
+    node: process.versions.node,
+    cpu: cpus()[0]?.model.trim() ?? 'unknown processor',
+    isa: backend().isa,
+    date: new Date().toISOString(),
+  };
+}
+
+async function runInOwnProcess({ name, file }: CatalogueEntry, quick: boolean): Promise<ScenarioResult> {
+  const child = fork(fileURLToPath(file), quick ? ['--quick'] : [], { stdio: ['ignore', 2, 2, 'ipc'] });
+  let result: ScenarioResult | undefined;
+  child.on('message', (message) => {
+    result = message as ScenarioResult;
+  });
+  const [code, signal] = await once(child, 'close');
+  if (code !== 0) throw new CliError(`bench ${name} failed (${signal ?? `exit code ${code}`})`);
+  if (result === undefined) throw new CliError(`bench ${name} ended without a result`);
+  return result;
+}
+
+function render({ name, description }: CatalogueEntry, { quick, checks, figures }: ScenarioResult): string {
+  const table = new Table({
+    head: [name, 'figure', 'rounds', 'target', ''],
+    colAligns: ['left', 'right', 'right', 'right', 'left'],
+    style: { head: [], border: [], compact: true },
+  });
+  for (const figure of figures) {
+    const { value, unit, range, target } = figure;
+    table.push([
+      figure.name,
+      `${number(value)} ${unit}`,
+      range ? `${number(range[0])} … ${number(range[1])}` : '',
+      target ? ('atLeast' in target ? `≥ ${target.atLeast}` : `≤ ${target.atMost}`) : '',
+      verdict(figure),
+    ]);
+  }
+  const lines = [description, table.toString(), ...checks.map((check) => `asserted: ${check}`)];
+  if (quick) lines.push('--quick: sizes are small, the targets do not apply');
+  return lines.join('\n');
+}
+
+function verdict(figure: Figure): string {
+  const met = meets(figure);
+  return met === undefined ? '' : met ? 'met' : 'missed';
+}
+
+/** Three digits, or all of a whole part. */
+function number(value: number): string {
+  return value >= 100 ? Math.round(value).toLocaleString('en-US') : value.toPrecision(3);
+}
+
+function write(file: string, text: string): void {
+  try {
+    writeFileSync(file, text);
+  } catch (error) {
+    throw new CliError(`cannot write ${file}: ${(error as Error).message}`);
+  }
+}
