@@ -273,10 +273,11 @@ void FuzzBody::query(const Path& seq, uint32_t session) {
 
 void FuzzBody::snapshot() {
   if (!saved_ || choose_.one_in(2)) saved_.emplace(Saved{index_.snapshot(), twin_});
-  if (choose_.one_in(3)) index_ = Index(options_);
+  const bool elsewhere = choose_.one_in(3);
+  if (elsewhere) index_ = Index(options_);
   const std::string bad = index_.restore(saved_->bytes);
   demand(bad.empty(), "restore of an own snapshot names section " + bad);
-  twin_ = saved_->twin.restored();
+  twin_ = saved_->twin.restored_over(elsewhere ? Twin(options_) : twin_);
   for (const SlotRef ref : slots_) former_.push_back(ref);
   slots_.clear();
   for (const uint32_t slot : twin_.slot_numbers()) slots_.push_back({slot, twin_.incarnation(slot)});
@@ -367,8 +368,6 @@ uint32_t FuzzBody::pick_session() {
 template <class Op>
 FuzzBody::Answer FuzzBody::ask(const Describe& what, Op&& op) {
   ++operations_;
-  if (verbose_)
-    std::fprintf(stderr, "%6llu %s\n", static_cast<unsigned long long>(operations_), what().c_str());
   const Answer index = op(index_);
   const Answer twin = op(twin_);
   if (index != twin)
@@ -378,6 +377,9 @@ FuzzBody::Answer FuzzBody::ask(const Describe& what, Op&& op) {
 
 template <class Op>
 FuzzBody::Answer FuzzBody::feed(const Describe& what, Op&& op) {
+  if (verbose_) {
+    std::fprintf(stderr, "%6llu %s\n", static_cast<unsigned long long>(operations_ + 1), what().c_str());
+  }
   const Answer twin = ask(what, op);
 #ifndef NDEBUG
   validate("operation");

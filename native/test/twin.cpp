@@ -106,9 +106,8 @@ Status Twin::clear(SlotRef ref, uint64_t& removed) {
 
 uint32_t Twin::own(uint32_t session, SeqSpan seq, double now_ms, FeedResult& result) {
   result = {};
-  if (seq.empty()) return session;
   const bool present = sessions_.contains(session);
-  if (refuses(seq, Parent::root(), result)) return present ? session : 0;
+  if (seq.empty() || refuses(seq, Parent::root(), result)) return present ? session : 0;
   if (!present) {
     session = 1;
     while (sessions_.contains(session)) ++session;
@@ -277,9 +276,14 @@ IndexStats Twin::stats() const {
   return stats;
 }
 
-Twin Twin::restored() const {
+Twin Twin::restored_over(const Twin& before) const {
   Twin twin = *this;
-  for (uint32_t& incarnation : twin.incarnations_) ++incarnation;
+  twin.incarnations_.resize(std::max(incarnations_.size(), before.incarnations_.size()));
+  for (size_t slot = 0; slot < twin.incarnations_.size(); ++slot) {
+    uint32_t& incarnation = twin.incarnations_[slot];
+    if (slot < before.incarnations_.size()) incarnation = std::max(incarnation, before.incarnations_[slot]);
+    ++incarnation;
+  }
   return twin;
 }
 

@@ -44,8 +44,8 @@ class Twin {
   /// Only what is no matter of layout: runs and bytes stay 0.
   IndexStats stats() const;
 
-  /// What restoring a snapshot of this state into any index gives.
-  Twin restored() const;
+  /// What restoring a snapshot of this state into an index in state `before` gives.
+  Twin restored_over(const Twin& before) const;
 
  private:
   struct Slot {

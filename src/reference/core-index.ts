@@ -157,9 +157,8 @@ class ReferenceIndex implements CoreIndex {
     clearResult(result);
     const { sessions } = this.#state;
     const hashes = Array.from(seq);
-    if (hashes.length === 0) return session;
     const present = sessions.get(session);
-    if (this.#refuses(hashes, undefined, result)) return present ? session : 0;
+    if (hashes.length === 0 || this.#refuses(hashes, undefined, result)) return present ? session : 0;
     const number = present ? session : this.#sessionNumbers.take();
     const owner = present ?? { lastOwnMs: nowMs, blocks: new Set<bigint>() };
     owner.lastOwnMs = nowMs;
