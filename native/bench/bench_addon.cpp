@@ -2,6 +2,7 @@
 
 #include "bench/flat_table.hpp"
 #include "binding/entry.hpp"
+#include "binding/init.hpp"
 
 namespace kvidx::bench {
 namespace {
@@ -36,7 +37,9 @@ Napi::Value create_flat_table(const Napi::CallbackInfo& info) {
 
 napi_value init(napi_env env, napi_value exports) {
   return guarded(env, [&] {
-    export_function<create_flat_table>(env, Napi::Object(env, exports), "createFlatTable");
+    Napi::Object target(env, exports);
+    target.Set("seamVersion", binding::kSeamVersion);
+    export_function<create_flat_table>(env, target, "createFlatTable");
     return exports;
   });
 }

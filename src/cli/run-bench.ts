@@ -4,13 +4,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import Table from 'cli-table3';
 import { type CatalogueEntry, catalogue } from '../../bench/catalogue.js';
 import { type Figure, meets, type ScenarioResult } from '../../bench/harness.js';
 import { backend } from '../native/index.js';
 import { packageRoot } from '../native/load.js';
 import type { BenchFlags } from './bench.js';
 import { CliError } from './cli-error.js';
+import { grouped } from './format.js';
+import { table } from './table.js';
 
 /** What `--json` prints and `--out` writes. */
 interface BenchReport {
@@ -63,34 +64,27 @@ async function runInOwnProcess({ name, file }: CatalogueEntry, quick: boolean): 
 }
 
 function render({ name, description }: CatalogueEntry, { quick, checks, figures }: ScenarioResult): string {
-  const table = new Table({
-    head: [name, 'figure', 'rounds', 'target', ''],
-    colAligns: ['left', 'right', 'right', 'right', 'left'],
-    style: { head: [], border: [], compact: true },
-  });
-  for (const figure of figures) {
-    const { value, unit, range, target } = figure;
-    table.push([
-      figure.name,
-      `${number(value)} ${unit}`,
-      range ? `${number(range[0])} … ${number(range[1])}` : '',
-      target ? ('atLeast' in target ? `≥ ${target.atLeast}` : `≤ ${target.atMost}`) : '',
-      verdict(figure),
-    ]);
-  }
-  const lines = [description, table.toString(), ...checks.map((check) => `asserted: ${check}`)];
+  const rows = figures.map((figure) => [
+    figure.name,
+    `${digits(figure.value)} ${figure.unit}`,
+    figure.range ? figure.range.map(digits).join(' … ') : '',
+    quick ? '' : verdict(figure),
+  ]);
+  const lines = [`${name}: ${description}`, table(['', 'figure', 'rounds', 'target'], rows)];
+  lines.push(...checks.map((check) => `asserted: ${check}`));
   if (quick) lines.push('--quick: sizes are small, the targets do not apply');
   return lines.join('\n');
 }
 
 function verdict(figure: Figure): string {
-  const met = meets(figure);
-  return met === undefined ? '' : met ? 'met' : 'missed';
+  if (figure.target === undefined) return '';
+  const bound = 'atLeast' in figure.target ? `≥ ${figure.target.atLeast}` : `≤ ${figure.target.atMost}`;
+  return `${bound} ${meets(figure) ? 'met' : 'missed'}`;
 }
 
 /** Three digits, or all of a whole part. */
-function number(value: number): string {
-  return value >= 100 ? Math.round(value).toLocaleString('en-US') : value.toPrecision(3);
+function digits(value: number): string {
+  return value >= 100 ? grouped(Math.round(value)) : value.toPrecision(3);
 }
 
 function write(file: string, text: string): void {

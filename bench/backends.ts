@@ -1,0 +1,37 @@
+import { KvidxError } from '../src/errors.js';
+import { findAddon } from '../src/native/load.js';
+import type { Seam } from '../src/native/seam.js';
+import { createReferenceSeam } from '../src/reference/index.js';
+
+/** The flat hash table of `native/bench`: seq hash → bitmap of 64 slots. */
+export interface FlatTable {
+  insert(slot: number, seq: BigUint64Array): void;
+  /** Prefix mode. out: `Uint32Array[64]`. */
+  overlap(seq: BigUint64Array, out: Uint32Array): void;
+  size(): number;
+  bytes(): number;
+}
+
+interface BenchAddon {
+  createFlatTable(): FlatTable;
+}
+
+/** The native backend. Throws ERR_KVIDX_NATIVE_LOAD when there is none: nothing could be compared. */
+export function nativeSeam(): Seam {
+  return load('kvidx');
+}
+
+export function benchAddon(): BenchAddon {
+  return load('kvidx_bench') as unknown as BenchAddon;
+}
+
+export { createReferenceSeam as referenceSeam };
+
+function load(name: string): Seam {
+  const search = findAddon(name);
+  if ('addon' in search) return search.addon;
+  throw new KvidxError(
+    'ERR_KVIDX_NATIVE_LOAD',
+    `the benches need the addon ${name}.node; build it with "npm rebuild kvidx". Tried:\n${search.refused.join('\n')}`,
+  );
+}

@@ -1,0 +1,119 @@
+import { Bench } from 'tinybench';
+
+/** What a figure should be; printed beside it. */
+export type Target = { readonly atLeast: number } | { readonly atMost: number };
+
+/** One line of a result. */
+export interface Figure {
+  readonly name: string;
+  readonly value: number;
+  /** `x` for a ratio. */
+  readonly unit: string;
+  /** Smallest and largest value of the rounds. */
+  readonly range?: readonly [number, number];
+  readonly target?: Target;
+}
+
+/** What a scenario's process sends to its parent. */
+export interface ScenarioResult {
+  readonly scenario: string;
+  /** Smaller sizes and shorter rounds: the figures are no measure for the targets. */
+  readonly quick: boolean;
+  /** What was asserted before anything was timed. */
+  readonly checks: readonly string[];
+  readonly figures: readonly Figure[];
+}
+
+export interface ScenarioContext {
+  readonly quick: boolean;
+  /** Tells people on standard error how far it is. */
+  progress(message: string): void;
+  /** Ends the scenario when `holds` is false; else the text becomes a line of `checks`. */
+  check(text: string, holds: boolean): void;
+}
+
+export function meets(figure: Figure): boolean | undefined {
+  if (figure.target === undefined) return undefined;
+  return 'atLeast' in figure.target
+    ? figure.value >= figure.target.atLeast
+    : figure.value <= figure.target.atMost;
+}
+
+/** The main of a scenario's process: runs it and sends its result to the parent (or prints it when there is none). */
+export async function runScenario(
+  scenario: string,
+  body: (context: ScenarioContext) => Figure[] | Promise<Figure[]>,
+): Promise<void> {
+  const quick = process.argv.includes('--quick');
+  const checks: string[] = [];
+  const figures = await body({
+    quick,
+    progress: (message) => void process.stderr.write(`${scenario}: ${message}\n`),
+    check(text, holds) {
+      if (!holds) throw new Error(`check failed: ${text}`);
+      checks.push(text);
+    },
+  });
+  const result: ScenarioResult = { scenario, quick, checks, figures };
+  if (process.send) process.send(result);
+  else console.log(JSON.stringify(result, undefined, 2));
+}
+
+export interface RaceOptions {
+  readonly rounds: number;
+  /** Time of each rival in each round. */
+  readonly roundMs: number;
+  /** Operations that one call of a rival does. */
+  readonly batch: number;
+}
+
+/**
+ * Times rivals against each other with tinybench: every round runs each of them for a while, in alternating order, so
+ * that a slower spell of the machine meets all.
+ */
+export class Race<Name extends string> {
+  readonly #rounds: Map<Name, number[]>[] = [];
+  readonly #batch: number;
+
+  constructor(rivals: Record<Name, () => void>, { rounds, roundMs, batch }: RaceOptions) {
+    this.#batch = batch;
+    const entries = Object.entries(rivals) as [Name, () => void][];
+    for (let round = 0; round < rounds; round++) {
+      const bench = new Bench({
+        time: roundMs,
+        iterations: 4,
+        warmup: round === 0,
+        warmupTime: roundMs,
+        warmupIterations: 4,
+        retainSamples: true,
+        throws: true,
+      });
+      for (const [name, run] of round % 2 === 0 ? entries : entries.toReversed()) {
+        bench.add(name, run, { async: false });
+      }
+      bench.runSync();
+      this.#rounds.push(new Map(bench.tasks.map((task) => [task.name as Name, samplesOf(task.result)])));
+    }
+  }
+
+  /** Median nanoseconds an operation, over all rounds. */
+  medianNs(name: Name): number {
+    return (median(this.#rounds.flatMap((round) => round.get(name)!)) * 1e6) / this.#batch;
+  }
+
+  /** How many times as long `a` takes as `b`, at the median, with the range of the rounds. */
+  ratio(a: Name, b: Name): { value: number; range: [number, number] } {
+    const each = this.#rounds.map((round) => median(round.get(a)!) / median(round.get(b)!));
+    return { value: this.medianNs(a) / this.medianNs(b), range: [Math.min(...each), Math.max(...each)] };
+  }
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = Float64Array.from(values).sort();
+  return sorted[sorted.length >> 1]!;
+}
+
+function samplesOf(result: Bench['tasks'][number]['result']): number[] {
+  if (result.state !== 'completed') throw new Error(`tinybench: a task is ${result.state}`);
+  return [...result.latency.samples!];
+}
