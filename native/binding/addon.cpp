@@ -13,9 +13,9 @@ napi_value init(napi_env raw_env, napi_value raw_exports) {
     exports.Set("seamVersion", kSeamVersion);
     exports.Set("isa", "scalar");
     init_hash(env, exports);
-    if (init_index != nullptr) init_index(env, exports);
-    if (init_apc != nullptr) init_apc(env, exports);
-    if (init_trace != nullptr) init_trace(env, exports);
+    init_index(env, exports);
+    init_apc(env, exports);
+    init_trace(env, exports);
     return exports;
   });
 }

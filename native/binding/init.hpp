@@ -11,8 +11,8 @@ namespace kvidx::binding {
 constexpr uint32_t kSeamVersion = 1;
 
 void init_hash(Napi::Env env, Napi::Object exports);
-[[gnu::weak]] void init_index(Napi::Env env, Napi::Object exports);
-[[gnu::weak]] void init_apc(Napi::Env env, Napi::Object exports);
-[[gnu::weak]] void init_trace(Napi::Env env, Napi::Object exports);
+void init_index(Napi::Env env, Napi::Object exports);
+void init_apc(Napi::Env env, Napi::Object exports);
+void init_trace(Napi::Env env, Napi::Object exports);
 
 }  // namespace kvidx::binding
