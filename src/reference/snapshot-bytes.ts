@@ -9,15 +9,18 @@ export class ByteWriter {
   }
 
   u32(value: number): void {
-    this.#view.setUint32(this.#reserve(4), value, true);
+    const at = this.#reserve(4);
+    this.#view.setUint32(at, value, true);
   }
 
   u64(value: bigint | number): void {
-    this.#view.setBigUint64(this.#reserve(8), BigInt(value), true);
+    const at = this.#reserve(8);
+    this.#view.setBigUint64(at, BigInt(value), true);
   }
 
   f64(value: number): void {
-    this.#view.setFloat64(this.#reserve(8), value, true);
+    const at = this.#reserve(8);
+    this.#view.setFloat64(at, value, true);
   }
 
   /** Overwrites eight bytes that were written before. */
