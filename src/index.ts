@@ -1,3 +1,5 @@
+export { type ApcAnalysis, type ApcOptions, analyzeApc } from './analysis/apc.js';
+export type { ApcResult, ApcRow } from './analysis/request-log.js';
 export { KvidxError, type KvidxErrorCode } from './errors.js';
 export {
   BlockHasher,
@@ -7,6 +9,10 @@ export {
 } from './hash/block-hasher.js';
 export type { ExtraKeys } from './hash/extra-keys.js';
 export { encodeNamespace, type Namespace, namespaceRoot } from './hash/namespace.js';
-export { SessionHasher } from './hash/session-hasher.js';
+export { type AppendOptions, SessionHasher } from './hash/session-hasher.js';
 export * from './kv-index/index.js';
 export { type BackendInfo, backend } from './native/index.js';
+export type { BlockConvention, BlockSizeVerdict } from './trace/block-size.js';
+export { type SynthOptions, synthesizeTrace } from './trace/synth.js';
+export { TraceReader } from './trace/trace-reader.js';
+export type { ChatRow, TraceFormat, TraceReaderOptions, TraceRow } from './trace/types.js';
