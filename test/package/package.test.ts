@@ -1,0 +1,124 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, '..', '..');
+const nodePrefix = dirname(dirname(process.execPath));
+const EXAMPLE = 'examples/agentic-mini.jsonl.gz';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'kvidx-package-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const USE = `
+  import { backend, BlockHasher, KvIndex } from 'kvidx';
+  const seq = new BlockHasher().seqHashes(Uint32Array.from({ length: 100 }, (_, i) => i));
+  const index = new KvIndex();
+  index.store(index.addWorker('a'), seq);
+  export const answer = { backend: backend().name, overlap: index.overlap(seq)[0] };`;
+
+describe('the packed package, installed without install scripts', () => {
+  let app: string;
+  beforeAll(async () => {
+    await npm(root, 'pack', '--pack-destination', folder);
+    app = join(folder, 'app');
+    await mkdir(app);
+    const tarball = (await run('ls', [folder])).stdout.match(/kvidx-.*\.tgz/)![0];
+    await npm(app, 'install', '--ignore-scripts', join(folder, tarball));
+    await writeFile(join(app, 'use.mjs'), USE);
+  });
+
+  test('hashes, stores and queries natively', async () => {
+    const { stdout } = await node(
+      app,
+      `import('./use.mjs').then(({ answer }) => console.log(JSON.stringify(answer)))`,
+    );
+    expect(JSON.parse(stdout)).toEqual({ backend: 'native', overlap: 4 });
+  });
+
+  test('does so inside a worker thread', async () => {
+    const thread = `import('./use.mjs').then(({ answer }) => require('worker_threads').parentPort.postMessage(answer))`;
+    const { stdout } = await node(
+      app,
+      `new (require('worker_threads').Worker)(${JSON.stringify(thread)}, { eval: true })
+        .on('message', (answer) => console.log(JSON.stringify(answer)))`,
+    );
+    expect(JSON.parse(stdout)).toEqual({ backend: 'native', overlap: 4 });
+  });
+
+  test('has a command that reads its example', async () => {
+    const example = join('node_modules', 'kvidx', EXAMPLE);
+    const { stdout } = await run('npx', ['kvidx', 'apc', example, '--json'], { cwd: app });
+    expect(JSON.parse(stdout)).toHaveProperty('apc_upper_any_session');
+  });
+
+  test('leaves no prebuilt binary in the checkout, where it would hide later builds', () => {
+    expect(existsSync(join(root, 'prebuilds'))).toBe(false);
+  });
+});
+
+describe('a fresh clone', () => {
+  let clone: string;
+  beforeAll(async () => {
+    clone = join(folder, 'clone');
+    await run('git', ['clone', '--quiet', root, clone]);
+  });
+
+  test('installs and works without cmake and a compiler, and says so once', async () => {
+    const bin = join(folder, 'bin');
+    await mkdir(bin);
+    for (const tool of ['node', 'npm', 'npx', 'sh', 'git']) await symlink(await which(tool), join(bin, tool));
+    const env = { ...process.env, PATH: bin };
+    const { stdout, stderr } = await run('npm', ['ci', '--foreground-scripts'], { cwd: clone, env });
+    expect(`${stdout}${stderr}`.match(/native addon was not built/g)).toHaveLength(1);
+    const { stdout: json } = await run('npx', ['kvidx', 'apc', EXAMPLE, '--json'], { cwd: clone, env });
+    expect(JSON.parse(json)).toHaveProperty('apc_upper_any_session');
+    expect((await backendOf(clone)).name).toBe('wasm');
+    await expect(backendOf(clone, 'native')).rejects.toThrow(/ERR_KVIDX_NATIVE_LOAD/);
+  });
+
+  test.runIf(existsSync(join(nodePrefix, 'include', 'node', 'node_api.h')))(
+    'builds with node-gyp from local headers, and the tests pass on that binary',
+    async () => {
+      await run('npx', ['node-gyp', 'rebuild', `--nodedir=${nodePrefix}`], {
+        cwd: clone,
+        maxBuffer: 2 ** 26,
+      });
+      expect(await backendOf(clone, 'native')).toMatchObject({
+        name: 'native',
+        path: expect.stringMatching(/build.Release.kvidx\.node$/),
+      });
+      const env = { ...process.env, KVIDX_BACKEND: 'native' };
+      await run('npx', ['vitest', 'run', '--project', 'default'], { cwd: clone, env, maxBuffer: 2 ** 26 });
+    },
+  );
+});
+
+function npm(cwd: string, ...args: string[]) {
+  return run('npm', args, { cwd, maxBuffer: 2 ** 26 });
+}
+
+function node(cwd: string, code: string) {
+  return run(process.execPath, ['-e', code], { cwd });
+}
+
+async function backendOf(cwd: string, choice = ''): Promise<{ name: string; path?: string }> {
+  const code = `import('./dist/src/index.js').then(({ backend }) => console.log(JSON.stringify(backend())))`;
+  const env = { ...process.env, KVIDX_BACKEND: choice };
+  return JSON.parse((await run(process.execPath, ['-e', code], { cwd, env })).stdout);
+}
+
+async function which(tool: string): Promise<string> {
+  for (const directory of process.env.PATH!.split(delimiter)) {
+    if (!directory.includes('node_modules') && existsSync(join(directory, tool)))
+      return join(directory, tool);
+  }
+  throw new Error(`${tool} is not on the PATH`);
+}
