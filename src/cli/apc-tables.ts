@@ -87,7 +87,7 @@ function boundRows(result: ApcResult): string[][] {
       result.cached_tokens_shared_prefix_only,
       result.n_requests_shared_hit,
       `the same when only first blocks are cached that at least ${result.shared_prefix_min_sessions} sessions begin ` +
-        `with${result.n_shared_pos0_blocks === null ? '' : ` (there are ${grouped(result.n_shared_pos0_blocks)})`}`,
+        `with${result.n_shared_pos0_blocks === null ? '' : ` (${grouped(result.n_shared_pos0_blocks)} in this trace)`}`,
     ),
     row('block-weighted', result.block_weighted_any, null, null, 'any session, Σ hit blocks ÷ Σ blocks'),
     row(

@@ -5,6 +5,7 @@ import { Command, CommanderError } from 'commander';
 import { KvidxError } from '../errors.js';
 import { packageRoot } from '../native/load.js';
 import { apcCommand } from './apc.js';
+import { benchCommand } from './bench.js';
 import { CliError } from './cli-error.js';
 import { synthCommand } from './synth.js';
 
@@ -26,7 +27,7 @@ function program(): Command {
     .exitOverride()
     .showHelpAfterError('(kvidx --help, or kvidx <command> --help, says what is possible)')
     .addHelpText('after', EXAMPLES);
-  for (const command of [apcCommand(), synthCommand()]) {
+  for (const command of [apcCommand(), synthCommand(), benchCommand()]) {
     kvidx.addCommand(command.copyInheritedSettings(kvidx));
   }
   return kvidx;

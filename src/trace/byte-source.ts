@@ -57,6 +57,10 @@ async function firstBytes(source: AsyncGenerator<Buffer>): Promise<Buffer> {
 }
 
 async function* prefixed(head: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  if (head.length > 0) yield head;
-  yield* rest;
+  try {
+    if (head.length > 0) yield head;
+    yield* rest;
+  } finally {
+    await rest.return(undefined); // closes the file also when the reader stops at the head
+  }
 }
