@@ -94,10 +94,10 @@ void Index::compact() {
   free_sessions_ = std::move(still_free);
   sessions_.shrink_to_fit();
   slots_.shrink_to_fit();
-  placed_ = {};
-  ranges_ = {};
-  pieces_ = {};
-  lead_ = {};
+  placed_ = decltype(placed_)();
+  ranges_ = decltype(ranges_)();
+  pieces_ = decltype(pieces_)();
+  lead_ = decltype(lead_)();
 #if defined(__GLIBC__)
   malloc_trim(0);
 #endif

@@ -146,7 +146,8 @@ void Index::settle(SeqSpan seq, Parent parent) {
     if (p.fresh) {
       run.end = p.end();
       run.growing = false;
-      shrink_if_sparse(p.run);  // a gap that was filled needs less than the rest of the call
+      // A gap that was filled needs less than the rest of the call. Positions must not move yet.
+      if (run.first == 0) shrink_if_sparse(p.run);
     }
   }
 }
