@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -57,6 +57,18 @@ describe('the packed package, installed without install scripts', () => {
     const example = join('node_modules', 'kvidx', EXAMPLE);
     const { stdout } = await run('npx', ['kvidx', 'apc', example, '--json'], { cwd: app });
     expect(JSON.parse(stdout)).toHaveProperty('apc_upper_any_session');
+  });
+
+  test('does what the README shows', async () => {
+    const readme = await readFile(join(root, 'README.md'), 'utf8');
+    const examples = [...readme.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code!);
+    expect(examples.length).toBeGreaterThan(3);
+    for (const code of examples) {
+      await writeFile(join(app, 'example.mjs'), code);
+      const { stdout } = await run(process.execPath, ['example.mjs'], { cwd: app });
+      for (const [, printed] of code.matchAll(/^console\.log.*; \/\/ (.*)$/gm))
+        expect(stdout).toContain(printed);
+    }
   });
 
   test('leaves no prebuilt binary in the checkout, where it would hide later builds', () => {
