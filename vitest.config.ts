@@ -5,7 +5,13 @@ import { defineConfig } from 'vitest/config';
  * backend. `package` packs, installs and rebuilds, and is run by itself: npm run test:package.
  */
 const slow = 'test/package/**';
-const shared = ['test/kv-index/**/*.test.ts', 'test/cases/**/*.test.ts', 'test/hash/**/*.test.ts'];
+const shared = [
+  'test/trace/**/*.test.ts',
+  'test/analysis/**/*.test.ts',
+  'test/kv-index/**/*.test.ts',
+  'test/cases/**/*.test.ts',
+  'test/hash/**/*.test.ts',
+];
 
 export default defineConfig({
   test: {

@@ -41,10 +41,10 @@ function report(error: unknown): number {
   return EXIT.failed;
 }
 
-// A reader that has seen enough (`| head`) is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(EXIT.done);
-  throw error;
+  if (error.code === 'EPIPE') process.exit(EXIT.done); // a reader that has seen enough (`| head`) is no failure
+  process.stderr.write(`kvidx: cannot write to standard output: ${error.message}\n`);
+  process.exit(EXIT.failed);
 });
 
 try {

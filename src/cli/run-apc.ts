@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { analyzeApc } from '../analysis/apc.js';
+import { BadRow } from '../trace/row-parser.js';
 import { TraceReader } from '../trace/trace-reader.js';
 import type { ApcFlags } from './apc.js';
 import { conventionText } from './apc-text.js';
@@ -7,10 +8,16 @@ import { CliError } from './cli-error.js';
 import { grouped } from './format.js';
 import { readingProgress } from './progress.js';
 
+const SKIP_HINT = '(--on-error skip leaves bad rows out and counts them)';
+
 export async function runApc(trace: string, flags: ApcFlags): Promise<void> {
   const progress = await readingProgress(`reading ${trace}`);
   const reader = new TraceReader(trace, { onError: flags.onError, onProgress: progress.onProgress });
-  const analysis = await analyzeApc(reader, { ...flags, trace }).finally(() => progress.stop());
+  const analysis = await analyzeApc(reader, { ...flags, trace })
+    .catch((error) => {
+      throw error.cause instanceof BadRow ? new CliError(`${error.message}\n${SKIP_HINT}`) : error;
+    })
+    .finally(() => progress.stop());
   const json = `${JSON.stringify(analysis.result, null, 2)}\n`;
 
   if (reader.firstSkipped !== undefined) {

@@ -80,7 +80,7 @@ export class TraceReader implements AsyncIterable<TraceRow> {
       return parser.parse(line);
     } catch (error) {
       if (!(error instanceof BadRow)) throw error;
-      const bad = this.bad(error.message, line.number);
+      const bad = this.bad(error.message, line.number, error);
       if (this.options.onError === 'fail') throw bad;
       this.skipped += 1;
       this.firstSkipped ??= bad;

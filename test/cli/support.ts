@@ -1,0 +1,60 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll } from 'vitest';
+
+export const root = fileURLToPath(new URL('../../', import.meta.url));
+
+export interface Run {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface RunOptions {
+  input?: string | Uint8Array;
+  /** Closes the other end of standard output at the first bytes, as `head` does. */
+  stopReading?: boolean;
+}
+
+/**
+ * Compiles the sources (not what an earlier build left in `dist`) and answers a function that runs the command line.
+ * Inside the project, so that the compiled files find its package.json.
+ */
+export function compiledCli(): (args: readonly string[], options?: RunOptions) => Promise<Run> {
+  mkdirSync(join(root, 'build'), { recursive: true });
+  const folder = mkdtempSync(join(root, 'build', 'cli-test-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const tsc = join(root, 'node_modules/typescript/bin/tsc');
+  execFileSync(process.execPath, [
+    tsc,
+    '-p',
+    root,
+    '--noCheck',
+    '--declaration',
+    'false',
+    '--outDir',
+    folder,
+  ]);
+  const main = join(folder, 'src/cli/main.js');
+  return (args, options = {}) => run([main, ...args], options);
+}
+
+function run(args: readonly string[], { input, stopReading }: RunOptions): Promise<Run> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, args, { cwd: root });
+    const result: Run = { code: null, stdout: '', stderr: '' };
+    child.stdout.setEncoding('utf8').on('data', (text) => {
+      result.stdout += text;
+      if (stopReading) child.stdout.destroy();
+    });
+    child.stderr.setEncoding('utf8').on('data', (text) => {
+      result.stderr += text;
+    });
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ ...result, code }));
+    child.stdin.on('error', () => {}); // the command may end before it has read everything
+    child.stdin.end(input);
+  });
+}
