@@ -19,7 +19,10 @@ export default defineConfig({
     projects: [
       { extends: true, test: { name: 'default', include: ['test/**/*.test.ts'], exclude: [slow] } },
       { extends: true, test: { name: 'reference', include: shared, env: { KVIDX_BACKEND: 'wasm' } } },
-      { extends: true, test: { name: 'package', include: [`${slow}/*.test.ts`], testTimeout: 600_000 } },
+      {
+        extends: true,
+        test: { name: 'package', include: [`${slow}/*.test.ts`], testTimeout: 600_000, hookTimeout: 600_000 },
+      },
     ],
   },
 });
