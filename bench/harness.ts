@@ -1,4 +1,4 @@
-import { Bench } from 'tinybench';
+import { Bench, type FnReturnedObject, type Task } from 'tinybench';
 
 /** What a figure should be; printed beside it. */
 export type Target = { readonly atLeast: number } | { readonly atMost: number };
@@ -63,8 +63,12 @@ export interface RaceOptions {
   readonly rounds: number;
   /** Time of each rival in each round. */
   readonly roundMs: number;
-  /** Operations that one call of a rival does. */
-  readonly batch: number;
+}
+
+/** One operation; `prepare`, when there is one, runs before each and is not timed. */
+export interface Rival {
+  readonly prepare?: () => void;
+  readonly run: () => void;
 }
 
 /**
@@ -72,33 +76,29 @@ export interface RaceOptions {
  * that a slower spell of the machine meets all.
  */
 export class Race<Name extends string> {
-  readonly #rounds: Map<Name, number[]>[] = [];
-  readonly #batch: number;
+  readonly #rounds: Map<Name, Float64Array>[] = [];
 
-  constructor(rivals: Record<Name, () => void>, { rounds, roundMs, batch }: RaceOptions) {
-    this.#batch = batch;
-    const entries = Object.entries(rivals) as [Name, () => void][];
+  constructor(rivals: Record<Name, Rival>, { rounds, roundMs }: RaceOptions) {
+    const entries = Object.entries(rivals) as [Name, Rival][];
     for (let round = 0; round < rounds; round++) {
       const bench = new Bench({
         time: roundMs,
-        iterations: 4,
         warmup: round === 0,
         warmupTime: roundMs,
-        warmupIterations: 4,
         retainSamples: true,
         throws: true,
       });
-      for (const [name, run] of round % 2 === 0 ? entries : entries.toReversed()) {
-        bench.add(name, run, { async: false });
+      for (const [name, rival] of round % 2 === 0 ? entries : entries.toReversed()) {
+        bench.add(name, () => timed(rival), { async: false });
       }
       bench.runSync();
-      this.#rounds.push(new Map(bench.tasks.map((task) => [task.name as Name, samplesOf(task.result)])));
+      this.#rounds.push(new Map(bench.tasks.map((task) => [task.name as Name, samplesOf(task)])));
     }
   }
 
   /** Median nanoseconds an operation, over all rounds. */
   medianNs(name: Name): number {
-    return (median(this.#rounds.flatMap((round) => round.get(name)!)) * 1e6) / this.#batch;
+    return median(this.#rounds.flatMap((round) => [...round.get(name)!])) * 1e6;
   }
 
   /** How many times as long `a` takes as `b`, at the median, with the range of the rounds. */
@@ -108,12 +108,21 @@ export class Race<Name extends string> {
   }
 }
 
-export function median(values: readonly number[]): number {
+function timed({ prepare, run }: Rival): FnReturnedObject {
+  const begin = performance.now();
+  prepare?.();
+  const start = performance.now();
+  run();
+  const end = performance.now();
+  return { overriddenDuration: end - start, overriddenIterationCost: end - begin };
+}
+
+export function median(values: ArrayLike<number>): number {
   const sorted = Float64Array.from(values).sort();
   return sorted[sorted.length >> 1]!;
 }
 
-function samplesOf(result: Bench['tasks'][number]['result']): number[] {
-  if (result.state !== 'completed') throw new Error(`tinybench: a task is ${result.state}`);
-  return [...result.latency.samples!];
+function samplesOf({ name, result }: Task): Float64Array {
+  if (result.state !== 'completed') throw new Error(`tinybench: ${name} is ${result.state}`);
+  return Float64Array.from(result.latency.samples!);
 }
