@@ -1,10 +1,7 @@
 import { expect } from 'vitest';
-import { type CoreIndex, MODE, RESULT_LENGTH } from '../../src/native/seam.js';
+import { type CoreIndex, MODE, RESULT_LENGTH, type Seam } from '../../src/native/seam.js';
 import type { Random } from './random.js';
 import { World } from './world.js';
-
-/** Makes an empty index; both sides get the same options. */
-export type MakeIndex = (maxSessions: number) => CoreIndex;
 
 interface SlotRef {
   readonly slot: number;
@@ -12,7 +9,7 @@ interface SlotRef {
 }
 
 interface Side {
-  make: MakeIndex;
+  readonly seam: Seam;
   index: CoreIndex;
 }
 
@@ -28,13 +25,16 @@ export class Contest {
   #nowMs = 0;
   operations = 0;
 
-  constructor(random: Random, makers: readonly [MakeIndex, MakeIndex], isLong: boolean) {
+  constructor(random: Random, seams: readonly [Seam, Seam], isLong: boolean) {
     this.#random = random;
     this.#maxSessions = random.oneOf([0, 0, 1, 3, 8, 40]);
     this.#mostSlots = random.oneOf([1, 3, 9, 80]);
     this.#world = new World(random, isLong);
-    const side = (make: MakeIndex): Side => ({ make, index: make(this.#maxSessions) });
-    this.#sides = [side(makers[0]), side(makers[1])];
+    const side = (seam: Seam): Side => ({
+      seam,
+      index: seam.createIndex({ maxSessions: this.#maxSessions }),
+    });
+    this.#sides = [side(seams[0]), side(seams[1])];
   }
 
   play(operations: number): void {
@@ -142,7 +142,7 @@ export class Contest {
     for (const [i, side] of this.#sides.entries()) {
       if (isNew) {
         side.index.close();
-        side.index = side.make(this.#maxSessions);
+        side.index = side.seam.createIndex({ maxSessions: this.#maxSessions });
       }
       this.#expect('restore', side.index.restore(snapshots[i]!), '');
     }
@@ -223,9 +223,9 @@ export class Contest {
     }
     this.#both('endIdleSessions', (index) => index.endIdleSessions(this.#nowMs));
     this.#checkAll();
-    for (const { index, make } of this.#sides) {
+    for (const { index, seam } of this.#sides) {
       const { blocks, runs, usedBytes } = index.stats();
-      const empty = make(this.#maxSessions);
+      const empty = seam.createIndex({ maxSessions: this.#maxSessions });
       this.#expect(
         'an emptied index',
         { blocks, runs, usedBytes },
