@@ -13,6 +13,7 @@ export { type AppendOptions, SessionHasher } from './hash/session-hasher.js';
 export * from './kv-index/index.js';
 export { type BackendInfo, backend } from './native/index.js';
 export type { BlockConvention, BlockSizeVerdict } from './trace/block-size.js';
+export { hybridLine } from './trace/hybrid-line.js';
 export { type SynthOptions, synthesizeTrace } from './trace/synth.js';
 export { TraceReader } from './trace/trace-reader.js';
 export type { ChatRow, TraceFormat, TraceReaderOptions, TraceRow } from './trace/types.js';
