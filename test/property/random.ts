@@ -1,20 +1,10 @@
-/** Reproducible choices: xorshift32 (Marsaglia, "Xorshift RNGs", 2003). */
-export class Random {
-  #state: number;
+import { Random as Generator } from '../../src/trace/random.js';
 
-  constructor(seed: number) {
-    this.#state = seed >>> 0 || 0x9e3779b9;
-    for (let i = 0; i < 8; i++) this.below(1);
-  }
-
+/** Reproducible choices. */
+export class Random extends Generator {
   /** An integer in [0, bound). */
   below(bound: number): number {
-    let x = this.#state;
-    x ^= x << 13;
-    x ^= x >>> 17;
-    x ^= x << 5;
-    this.#state = x >>> 0;
-    return this.#state % bound;
+    return Math.floor(this.uniform() * bound);
   }
 
   /** An integer in [from, to]. */

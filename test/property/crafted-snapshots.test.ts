@@ -1,0 +1,388 @@
+import { describe, expect, it } from 'vitest';
+import type { CoreIndex } from '../../src/native/seam.js';
+import { ByteWriter } from '../../src/reference/snapshot-bytes.js';
+import { reference, tested } from './backends.js';
+
+/** What a snapshot says, so that it can be made to say something impossible under correct checksums. */
+interface Content {
+  magic: number;
+  version: number;
+  slots: [slot: number, incarnation: number, lastStoreMs: number][];
+  freeSlots: [slot: number, incarnation: number][];
+  sessions: [session: number, lastOwnMs: number][];
+  chains: Chain[];
+  tags: number[];
+  /** Bytes after the end section. */
+  trailing: number;
+}
+
+interface Chain {
+  kind: number;
+  before: bigint;
+  hashes: bigint[];
+  holders: [slot: number, begin: number, end: number][];
+  owners: [session: number, length: number][];
+}
+
+/** Slots 0 and 2 live, session 5; 10 → 11 → 12, and 20 → 21 after 11; an orphan 30. */
+function possible(): Content {
+  return {
+    magic: 0x5849564b,
+    version: 1,
+    slots: [
+      [0, 1, 5],
+      [2, 4, -1],
+    ],
+    freeSlots: [[1, 3]],
+    sessions: [[5, 7]],
+    chains: [
+      {
+        kind: 0,
+        before: 0n,
+        hashes: [10n, 11n, 12n],
+        holders: [
+          [0, 0, 1],
+          [0, 2, 3],
+          [2, 0, 3],
+        ],
+        owners: [[5, 2]],
+      },
+      { kind: 1, before: 11n, hashes: [20n, 21n], holders: [[2, 0, 2]], owners: [[5, 1]] },
+      { kind: 2, before: 0n, hashes: [30n], holders: [[0, 0, 1]], owners: [] },
+    ],
+    tags: [1, 2, 3, 4, 5],
+    trailing: 0,
+  };
+}
+
+function encode(content: Content): Uint8Array {
+  const out = new ByteWriter();
+  const section = (i: number, write: () => void) => {
+    const start = out.length;
+    out.u32(content.tags[i]!);
+    out.u32(0);
+    out.u64(0);
+    write();
+    out.setU64(start + 8, out.length - start - 16);
+    out.u64(reference.xxh64(out.bytes(start), 0n));
+  };
+  out.u32(content.magic);
+  out.u32(content.version);
+  section(0, () => {
+    out.u32(content.slots.length);
+    for (const [slot, incarnation, lastStoreMs] of content.slots) {
+      out.u32(slot);
+      out.u32(incarnation);
+      out.f64(lastStoreMs);
+    }
+    writeTuples(out, content.freeSlots);
+  });
+  section(1, () => {
+    out.u32(content.sessions.length);
+    for (const [session, lastOwnMs] of content.sessions) {
+      out.u32(session);
+      out.f64(lastOwnMs);
+    }
+  });
+  section(2, () => {
+    out.u64(content.chains.length);
+    for (const { kind, before, hashes, holders, owners } of content.chains) {
+      out.u32(kind);
+      out.u32(hashes.length);
+      out.u64(before);
+      for (const hash of hashes) out.u64(hash);
+      writeTuples(out, holders);
+      writeTuples(out, owners);
+    }
+  });
+  section(3, () => {
+    for (const counter of [1, 2, 3]) out.u64(counter);
+  });
+  section(4, () => {});
+  for (let i = 0; i < content.trailing; i++) out.u32(0);
+  return out.bytes().slice();
+}
+
+function writeTuples(out: ByteWriter, tuples: readonly (readonly number[])[]): void {
+  out.u32(tuples.length);
+  for (const tuple of tuples) for (const value of tuple) out.u32(value);
+}
+
+/** Section that must be named, what is wrong, and how to make it so. */
+const IMPOSSIBLE: [section: string, what: string, spoil: (content: Content) => void][] = [
+  [
+    'header',
+    'a foreign magic number',
+    (c) => {
+      c.magic++;
+    },
+  ],
+  [
+    'header',
+    'a later version',
+    (c) => {
+      c.version++;
+    },
+  ],
+  [
+    'slots',
+    'a section of another tag',
+    (c) => {
+      c.tags[0] = 2;
+    },
+  ],
+  [
+    'slots',
+    'a slot twice',
+    (c) => {
+      c.slots[1]![0] = 0;
+    },
+  ],
+  [
+    'slots',
+    'a slot both live and free',
+    (c) => {
+      c.freeSlots[0]![0] = 2;
+    },
+  ],
+  [
+    'slots',
+    'a slot number left out',
+    (c) => {
+      c.freeSlots = [];
+    },
+  ],
+  [
+    'slots',
+    'an enormous slot number',
+    (c) => {
+      c.slots[1]![0] = 2 ** 32 - 1;
+    },
+  ],
+  [
+    'sessions',
+    'session 0',
+    (c) => {
+      c.sessions[0]![0] = 0;
+    },
+  ],
+  [
+    'sessions',
+    'a session twice',
+    (c) => {
+      c.sessions.push([5, 8]);
+    },
+  ],
+  [
+    'chains',
+    'an unknown kind of predecessor',
+    (c) => {
+      c.chains[0]!.kind = 3;
+    },
+  ],
+  [
+    'chains',
+    'a hash before a chain that starts at the root',
+    (c) => {
+      c.chains[0]!.before = 9n;
+    },
+  ],
+  [
+    'chains',
+    'an empty chain',
+    (c) => {
+      c.chains.push({ kind: 0, before: 0n, hashes: [], holders: [], owners: [] });
+    },
+  ],
+  [
+    'chains',
+    'a chain that is too long',
+    (c) => {
+      const hashes = Array.from({ length: 4097 }, (_, i) => BigInt(i + 100));
+      c.chains.push({ kind: 0, before: 0n, hashes, holders: [[0, 0, 4097]], owners: [] });
+    },
+  ],
+  [
+    'chains',
+    'a block twice',
+    (c) => {
+      c.chains[2]!.hashes[0] = 21n;
+    },
+  ],
+  [
+    'chains',
+    'a block twice in one chain',
+    (c) => {
+      c.chains[0]!.hashes[2] = 10n;
+    },
+  ],
+  [
+    'chains',
+    'a holder that is no live slot',
+    (c) => {
+      c.chains[2]!.holders[0]![0] = 1;
+    },
+  ],
+  [
+    'chains',
+    'a holder beyond all slots',
+    (c) => {
+      c.chains[2]!.holders[0]![0] = 9;
+    },
+  ],
+  [
+    'chains',
+    'an empty holding',
+    (c) => {
+      c.chains[1]!.holders.push([2, 2, 2]);
+    },
+  ],
+  [
+    'chains',
+    'a holding beyond the chain',
+    (c) => {
+      c.chains[1]!.holders[0]![2] = 3;
+    },
+  ],
+  [
+    'chains',
+    'holdings that touch',
+    (c) => {
+      c.chains[0]!.holders[1]![1] = 1;
+    },
+  ],
+  [
+    'chains',
+    'holdings out of order',
+    (c) => {
+      c.chains[0]!.holders.reverse();
+    },
+  ],
+  [
+    'chains',
+    'an owner that is no session',
+    (c) => {
+      c.chains[0]!.owners[0]![0] = 4;
+    },
+  ],
+  [
+    'chains',
+    'an owner beyond all sessions',
+    (c) => {
+      c.chains[0]!.owners[0]![0] = 999;
+    },
+  ],
+  [
+    'chains',
+    'an owner twice',
+    (c) => {
+      c.chains[0]!.owners.push([5, 1]);
+    },
+  ],
+  [
+    'chains',
+    'an owner of nothing',
+    (c) => {
+      c.chains[1]!.owners[0]![1] = 0;
+    },
+  ],
+  [
+    'chains',
+    'an owner beyond the chain',
+    (c) => {
+      c.chains[1]!.owners[0]![1] = 3;
+    },
+  ],
+  [
+    'chains',
+    'an owner without the block before',
+    (c) => {
+      c.chains[0]!.owners[0]![1] = 1;
+    },
+  ],
+  [
+    'chains',
+    'an owner of an orphan',
+    (c) => {
+      c.chains[2]!.owners = [[5, 1]];
+    },
+  ],
+  [
+    'chains',
+    'a block that nobody holds or owns',
+    (c) => {
+      c.chains[1]!.holders = [[2, 0, 1]];
+    },
+  ],
+  [
+    'chains',
+    'a chain before itself',
+    (c) => {
+      c.chains[2] = { ...c.chains[2]!, kind: 1, before: 30n };
+    },
+  ],
+  [
+    'chains',
+    'chains in a circle',
+    (c) => {
+      c.chains[2] = { kind: 1, before: 41n, hashes: [30n], holders: [[0, 0, 1]], owners: [] };
+      c.chains.push({ kind: 1, before: 30n, hashes: [40n, 41n], holders: [[0, 0, 2]], owners: [] });
+    },
+  ],
+  [
+    'counters',
+    'a section of another tag',
+    (c) => {
+      c.tags[3] = 3;
+    },
+  ],
+  [
+    'end',
+    'a section of another tag',
+    (c) => {
+      c.tags[4] = 6;
+    },
+  ],
+  [
+    'end',
+    'bytes after the end',
+    (c) => {
+      c.trailing = 1;
+    },
+  ],
+];
+
+describe.each([
+  ['reference', reference],
+  [`tested (${tested.name})`, tested],
+] as const)('restore of a crafted snapshot, %s backend', (_, seam) => {
+  it('takes a possible one', () => {
+    const index = seam.createIndex({ maxSessions: 0 });
+    expect(index.restore(encode(possible()))).toBe('');
+    expect(index.validate()).toBe('');
+    expect([index.incarnation(0), index.incarnation(2), index.lastStoreMs(0)]).toEqual([2, 5, 5]);
+    expect(index.stats()).toMatchObject({ blocks: 6, slots: 2, sessions: 1, duplicates: 1, orphans: 1 });
+    expect(Array.from(index.enumerate(2))).toEqual([10n, 11n, 12n, 20n, 21n]);
+    const out = new Uint32Array(3);
+    index.exclusiveOverlap(5, BigUint64Array.of(10n, 11n, 20n, 21n), 0, 1, out);
+    expect(Array.from(out)).toEqual([1, 0, 3]);
+    index.close();
+  });
+
+  it.each(IMPOSSIBLE)('names section %s for %s', (section, _what, spoil) => {
+    const index = filled(seam.createIndex({ maxSessions: 0 }));
+    const content = possible();
+    spoil(content);
+    expect(index.restore(encode(content))).toBe(section);
+    expect(index.validate()).toBe('');
+    expect(Array.from(index.enumerate(0))).toEqual([1n, 2n]);
+    expect(index.incarnation(0)).toBe(1);
+    index.close();
+  });
+});
+
+function filled(index: CoreIndex): CoreIndex {
+  index.addSlot();
+  index.store(0, 1, BigUint64Array.of(1n, 2n), undefined, 0, new Float64Array(7));
+  return index;
+}
