@@ -61,6 +61,8 @@ export class KvIndex {
   readonly #result = new Float64Array(RESULT_LENGTH);
   readonly #namespaces = new NamespaceLog();
   #core: CoreIndex | undefined;
+  /** The core's, kept here because every query needs it. */
+  #slotCount = 0;
   #workers = new WorkerTable();
   #sessions = new SessionTable();
 
@@ -91,7 +93,8 @@ export class KvIndex {
 
   /** Highest live slot + 1: the length of every output indexed by slot. */
   get slotCount(): number {
-    return KvIndex.#open(this).slotCount();
+    KvIndex.#open(this);
+    return this.#slotCount;
   }
 
   /** The handle of (name, dpRank, tier): the present one when it is live, else a new, empty life of it. */
@@ -102,6 +105,7 @@ export class KvIndex {
     const present = this.#workers.find(name, dpRank, tier);
     if (present) return present;
     const slot = core.addSlot();
+    this.#slotCount = core.slotCount();
     const handle = new WorkerHandle(name, dpRank, tier, slot);
     this.#workers.add(handle, core.incarnation(slot));
     return handle;
@@ -117,6 +121,7 @@ export class KvIndex {
       core.removeSlot(handle.slot, this.#workers.incarnationOf(handle));
       this.#workers.delete(handle);
     }
+    this.#slotCount = core.slotCount();
   }
 
   #named(worker: WorkerHandle | string): WorkerHandle[] {
@@ -238,7 +243,7 @@ export class KvIndex {
     const core = KvIndex.#open(this);
     checkHashes(seqHashes, 'seqHashes');
     const { mode = 'prefix', out } = checkOptions(options);
-    const answer = checkOut(out, Uint32Array, core.slotCount());
+    const answer = checkOut(out, Uint32Array, this.#slotCount);
     core.overlap(seqHashes, checkMode(mode), answer);
     return answer;
   }
@@ -258,7 +263,7 @@ export class KvIndex {
     checkHashes(seqHashes, 'seqHashes');
     const { mode = 'prefix', maxOwners = 1, out } = checkOptions(options);
     checkInteger('maxOwners', maxOwners, 1, MAX_U32);
-    const answer = checkOut(out, Uint32Array, core.slotCount());
+    const answer = checkOut(out, Uint32Array, this.#slotCount);
     core.exclusiveOverlap(number, seqHashes, checkMode(mode), maxOwners, answer);
     return answer;
   }
@@ -272,7 +277,7 @@ export class KvIndex {
     const core = KvIndex.#open(this);
     checkHashes(seqHashes, 'seqHashes');
     const { out } = checkOptions(options);
-    const answer = checkOut(out, Float64Array, core.slotCount());
+    const answer = checkOut(out, Float64Array, this.#slotCount);
     core.fairOverlap(seqHashes, answer);
     return answer;
   }
@@ -288,11 +293,10 @@ export class KvIndex {
     const blocks = Math.floor(ids.length / this.blockSize);
     const extra = flattenExtraKeys(extraKeys, 0, blocks);
 
-    const slots = core.slotCount();
     const seqHashes = new BigUint64Array(blocks);
-    const overlap = new Uint32Array(slots);
-    const exclusive = session === undefined ? undefined : new Uint32Array(slots);
-    const fairOverlap = fair ? new Float64Array(slots) : undefined;
+    const overlap = new Uint32Array(this.#slotCount);
+    const exclusive = session === undefined ? undefined : new Uint32Array(this.#slotCount);
+    const fairOverlap = fair ? new Float64Array(this.#slotCount) : undefined;
     core.lookupTokens(
       ids,
       this.blockSize,
@@ -360,7 +364,7 @@ export class KvIndex {
 
   /**
    * Replaces the whole state by a snapshot's. All handles are stale afterwards: `addWorker` or `workers` give those of
-   * the restored workers. ERR_KVIDX_BAD_SNAPSHOT names the first bad section (damaged, or of an index with another
+   * the restored workers. Of more than `maxSessions` sessions the least recently owning ones end. ERR_KVIDX_BAD_SNAPSHOT names the first bad section (damaged, or of an index with another
    * block size or namespace); the state is unchanged then.
    */
   restore(bytes: Uint8Array): void {
@@ -384,8 +388,14 @@ export class KvIndex {
     }
     this.#sessions = new SessionTable();
     for (const [name, number] of content.sessions) this.#sessions.add(name, number);
+    this.#slotCount = fresh.slotCount();
     this.#core = fresh;
     core.close();
+    const excess = Math.max(0, content.sessions.length - this.#maxSessions);
+    for (const number of fresh.sessionNumbers().subarray(0, excess)) {
+      fresh.endSession(number);
+      this.#sessions.delete(number);
+    }
   }
 
   /** Gives memory that is reserved but unused back. */

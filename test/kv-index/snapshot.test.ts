@@ -57,6 +57,16 @@ test('restoring makes the handles of before stale', () => {
   expect(index.residentBlocks(again)).toBe(3);
 });
 
+test('restoring keeps to the bound on sessions', () => {
+  const saved = new KvIndex();
+  for (const i of [1, 2, 3, 4, 5]) saved.own(`s${i}`, hashes(i));
+  saved.own('s1', hashes(1));
+  const index = new KvIndex({ maxSessions: 2 });
+  index.restore(saved.snapshot());
+  expect(index.stats().sessions).toBe(2);
+  expect(['s1', 's2', 's3', 's4', 's5'].map((name) => index.endSession(name))).toEqual([1, 0, 0, 0, 1]);
+});
+
 test('an empty index can be saved and restored', () => {
   const index = new KvIndex();
   filled(index);
