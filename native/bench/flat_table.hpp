@@ -64,7 +64,7 @@ class FlatTable {
     uint64_t slots = 0;
   };
 
-  static constexpr size_t kAhead = 16;
+  static constexpr size_t kAhead = 32;
 
   size_t home(uint64_t key) const { return key & (entries_.size() - 1); }
 
