@@ -100,7 +100,8 @@ export function findAddon(name: string): AddonSearch {
 
 function builtPath(name: string, root: string): string {
   const bindings = require('bindings') as (options: object) => string;
-  return bindings({ bindings: name, module_root: root, path: true });
+  const places = ['Release', 'Debug'].map((config) => ['module_root', 'build', config, 'bindings']);
+  return bindings({ bindings: name, module_root: root, path: true, try: places });
 }
 
 /** `bindings` lists the paths it tried in `tries`. */
