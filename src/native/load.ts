@@ -53,8 +53,8 @@ export async function loadBackend(choice: string | undefined): Promise<LoadedBac
       if (choice === 'native') {
         throw new KvidxError(
           'ERR_KVIDX_NATIVE_LOAD',
-          `KVIDX_BACKEND=native, but no addon loads. Build one with "npm rebuild kvidx", or unset KVIDX_BACKEND. ` +
-            `Tried:\n${search.refused.join('\n')}`,
+          `KVIDX_BACKEND=native, but no addon loads. Build one with "npm rebuild kvidx" (in a checkout: "npm run ` +
+            `build:native"), or unset KVIDX_BACKEND. Tried:\n${search.refused.join('\n')}`,
         );
       }
       return loadReference(`no addon loads; tried:\n${search.refused.join('\n')}`);

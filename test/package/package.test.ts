@@ -71,6 +71,19 @@ describe('the packed package, installed without install scripts', () => {
     }
   });
 
+  test('falls back, and says why, when its binary does not load', async () => {
+    const binary = join(
+      app,
+      'node_modules/kvidx/prebuilds',
+      `${process.platform}-${process.arch}`,
+      'kvidx.node',
+    );
+    await writeFile(binary, 'damaged');
+    const show = `import('kvidx').then(({ backend }) => console.log(JSON.stringify(backend())))`;
+    const { stdout } = await node(app, show);
+    expect(JSON.parse(stdout)).toMatchObject({ name: 'wasm', reason: expect.stringContaining(binary) });
+  });
+
   test('leaves no prebuilt binary in the checkout, where it would hide later builds', () => {
     expect(existsSync(join(root, 'prebuilds'))).toBe(false);
   });
