@@ -27,10 +27,16 @@ run('cmake', [
   ...['-DCMAKE_BUILD_TYPE=Debug', '-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g'],
 ]);
 run('cmake', ['--build', build, '--parallel', '2']);
-for (const source of readdirSync(join(root, 'native', 'test'))) {
-  if (source.endsWith('_test.cpp')) run(join(build, 'test', source.replace('.cpp', '')), []);
+const tests = join(root, 'native', 'test');
+for (const source of readdirSync(tests).filter((name) => name.endsWith('_test.cpp'))) {
+  run(join(build, 'test', source.replace('.cpp', '')), []);
 }
-run(join(build, 'test', 'core_fuzz'), ['--seed', values.seed, '--operations', values.operations]);
+const fuzz = join(build, 'test', 'core_fuzz');
+run(
+  fuzz,
+  readdirSync(join(tests, 'corpus')).map((name) => join(tests, 'corpus', name)),
+);
+run(fuzz, ['--seed', values.seed, '--operations', values.operations]);
 
 function run(command, args) {
   const { status, error } = spawnSync(command, args, { stdio: 'inherit' });

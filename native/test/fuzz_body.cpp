@@ -282,6 +282,7 @@ void FuzzBody::snapshot() {
   slots_.clear();
   for (const uint32_t slot : twin_.slot_numbers()) slots_.push_back({slot, twin_.incarnation(slot)});
   validate("restore");
+  demand(index_.dump().empty() == (index_.stats().blocks == 0), "dump does not fit the number of blocks");
   check_all();
 }
 
