@@ -1,3 +1,5 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+
 import { invalidArgType, KvidxError, outOfRange } from '../errors.js';
 import { DEFAULT_BLOCK_SIZE, MAX_BLOCK_SIZE } from '../hash/block-hasher.js';
 import { flattenExtraKeys } from '../hash/extra-keys.js';
