@@ -117,7 +117,6 @@ function ownAll(index: CoreIndex, prompts: Prompts, calls: readonly StoreCall[])
 // ---------------------------------------------------------------------------------------------------------- memory
 
 function residencyMemory(index: CoreIndex): Figure[] {
-  index.compact();
   const { blocks, usedBytes, reservedBytes, runs } = index.stats();
   const unit = 'bytes/block';
   const target = { atMost: 26 };
