@@ -46,7 +46,8 @@ void ApcCounter::add(uint32_t session, std::span<const uint64_t> ids, std::span<
   index_.each_known_stretch(seq_, [&](const Stretch& s, const Run& run) {
     if (intra == s.i && owner != 0) {
       const auto owned = run.owners.of(owner);
-      if (!owned.empty() && owned.front().end > s.at) intra += static_cast<uint32_t>(std::min(owned.front().end, s.end()) - s.at);
+      if (!owned.empty() && owned.front().end > s.at)
+        intra += static_cast<uint32_t>(std::min(owned.front().end, s.end()) - s.at);
     }
     any += s.n;
     return true;
@@ -54,7 +55,8 @@ void ApcCounter::add(uint32_t session, std::span<const uint64_t> ids, std::span<
   hits[0] = any;
   hits[1] = session == 0 ? 0 : intra;
 
-  // The index's ownership ends never, so runs keep their numbers and positions and stamps can stand beside them.
+  // The index's ownership ends never, so runs keep their numbers and positions and stamps can stand beside
+  // them.
   FeedResult result;
   numbers_[session] = index_.own(owner, seq_, 0, result);
   unique_ += ids.size() - any;
@@ -69,7 +71,8 @@ void ApcCounter::add(uint32_t session, std::span<const uint64_t> ids, std::span<
   stamp_path();
 }
 
-/// Leading blocks of the path whose stack rank is within each capacity; takes the path's blocks out of the counts.
+/// Leading blocks of the path whose stack rank is within each capacity; takes the path's blocks out of the
+/// counts.
 void ApcCounter::count_cached(std::span<uint32_t> hits) {
   size_t going = 0;  // capacities below this have missed
   uint64_t depth = 0;

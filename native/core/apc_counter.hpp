@@ -1,13 +1,17 @@
-// How much of a trace a prefix cache could answer: without bound, within a session, and in an LRU cache of any size.
+// How much of a trace a prefix cache could answer: without bound, within a session, and in an LRU cache of
+// any size.
 //
-// Requests come in order. Everything seen stays in an Index as owned by its session, so "seen before by anybody" is the
-// known part of a request and "by this session" the owned part. The LRU cache is Mattson's: one stack ordered by last use,
-// for all capacities at once. A request uses its whole path, head newest, so the stack order is (newest request, then
-// depth) and the blocks that still carry request t's stamp are the end of t's path:
+// Requests come in order. Everything seen stays in an Index as owned by its session, so "seen before by
+// anybody" is the known part of a request and "by this session" the owned part. The LRU cache is Mattson's:
+// one stack ordered by last use, for all capacities at once. A request uses its whole path, head newest, so
+// the stack order is (newest request, then depth) and the blocks that still carry request t's stamp are the
+// end of t's path:
 //
-//   stack rank of the block at depth j, stamped t  =  blocks stamped later than t  +  j − (first depth stamped t) + 1
+//   stack rank of the block at depth j, stamped t  =  blocks stamped later than t  +  j − (first depth
+//   stamped t) + 1
 //
-// It rises with j, so each capacity cuts a stretch in one place, and stamps are kept per stretch, never per block.
+// It rises with j, so each capacity cuts a stretch in one place, and stamps are kept per stretch, never per
+// block.
 //
 // Cost of a request: one query and one own of the index, and O(log requests) for each stamp met.
 #pragma once
@@ -39,8 +43,8 @@ class ApcCounter {
   /// Capacities in blocks, ascending.
   explicit ApcCounter(std::span<const double> capacities);
 
-  /// Chains the ids and counts one request. Session 0: none. hits: leading blocks seen before by anybody, seen before by
-  /// this session, then leading blocks still cached at each capacity.
+  /// Chains the ids and counts one request. Session 0: none. hits: leading blocks seen before by anybody,
+  /// seen before by this session, then leading blocks still cached at each capacity.
   void add(uint32_t session, std::span<const uint64_t> ids, std::span<uint32_t> hits);
   uint64_t unique_blocks() const { return unique_; }
 
@@ -58,7 +62,7 @@ class ApcCounter {
   std::vector<uint32_t> numbers_;  // the index's number of each session
 
   StampCounts counts_;
-  std::vector<uint32_t> path_blocks_;        // of each request
+  std::vector<uint32_t> path_blocks_;         // of each request
   std::vector<std::vector<Stamped>> stamps_;  // by run, ends rising, stamps falling
   std::vector<SeqHash> seq_;
   std::vector<Stretch> path_;

@@ -1,15 +1,18 @@
 // seq hash → (run, position), for every known block.
 //
-//   bucket, one cache line:  [ 7 tags of one byte | overflow count ] [ entry ] × 7      entry: run:32 position:16 tag:16
+//   bucket, one cache line:  [ 7 tags of one byte | overflow count ] [ entry ] × 7      entry: run:28
+//   position:12 home:24
 //
-// The hash itself is not stored: it stands in the run, and a match of 23 tag bits is confirmed there. A full bucket sends
-// its next entry to the following bucket and counts it, so a look-up that fails reads one line, and erasing needs no
-// tombstones. The table is cut into segments by the hash's top bits and each grows alone: no long stall. Segments differ
-// in their sizes by up to 15/8, so they grow at different times and the mean load stays near 0.62 at every size.
+// The hash itself is not stored: it stands in the run, and a match of tag and home bits is confirmed there.
+// The home bits alone give an entry's bucket at any size, so growing reads nothing but the table. A full
+// bucket sends its next entry to the following bucket and counts it, so a look-up that fails reads one line,
+// and erasing needs no tombstones. The table is cut into segments by the hash's top bits and each grows
+// alone: no long stall. Segments differ in their sizes, so they grow at different times and the mean load
+// stays near 0.7 at every size.
 //
-// Invariants: exactly one entry a known block; a bucket's overflow count is the number of entries that passed over it
-// (255 sticks until the segment is rebuilt). Costs: one cache line and one or two in the run a look-up; about 15 bytes a
-// block.
+// Invariants: exactly one entry a known block; a bucket's overflow count is the number of entries that passed
+// over it (255 sticks until the segment is rebuilt). Costs: one cache line and one or two in the run a
+// look-up; about 13 bytes a block.
 #pragma once
 
 #include <array>
@@ -30,17 +33,19 @@ class BlockTable {
 
   uint64_t size() const { return size_; }
 
-  void prefetch(SeqHash h) const {
+  /// Always inlined: as a call of its own the compiler takes it for a pure function without a result, and
+  /// drops it.
+  [[gnu::always_inline]] inline void prefetch(SeqHash h) const {
     const uint64_t m = mix(h);
     const Segment& s = segment(m);
-    if (s.count != 0) __builtin_prefetch(&s.buckets[home(m, s.buckets_n)]);
+    if (s.count != 0) __builtin_prefetch(&s.buckets[home(home_bits(m), s.buckets_n)]);
   }
 
   BlockRef find(const RunSlab& runs, SeqHash h) const {
     const uint64_t m = mix(h);
     const Segment& s = segment(m);
     if (s.count == 0) return {};
-    uint32_t b = home(m, s.buckets_n);
+    uint32_t b = home(home_bits(m), s.buckets_n);
     for (uint32_t walked = 0; walked < s.buckets_n; ++walked) {
       const Bucket& bucket = s.buckets[b];
       const BlockRef hit = match(bucket, runs, h, m);
@@ -51,31 +56,31 @@ class BlockTable {
   }
 
   /// Inserts h unless it is there; answers the entry that was there. The run's block must already be written.
-  BlockRef find_or_insert(const RunSlab& runs, SeqHash h, BlockRef fresh) {
+  BlockRef find_or_insert(RunSlab& runs, SeqHash h, BlockRef fresh) {
     const BlockRef known = find(runs, h);
     if (known.found()) return known;
     const uint64_t m = mix(h);
     Segment& s = segment(m);
-    if (s.count >= uint64_t{s.buckets_n} * kFullBucket) rebuild(runs, s, grown(s));
-    put(s, m, fresh);
+    if (s.count >= uint64_t{s.buckets_n} * kFullBucket) rebuild(runs.arena(), s, grown(s, s.buckets_n));
+    put(s, tag(m), entry(m, fresh));
     ++size_;
     return {};
   }
 
-  void erase(const RunSlab& runs, SeqHash h, BlockRef ref) {
+  void erase(Arena& arena, SeqHash h, BlockRef ref) {
     const uint64_t m = mix(h);
     Segment& s = segment(m);
     const Place place = locate(s, m, ref);
-    for (uint32_t b = home(m, s.buckets_n); b != place.bucket; b = next(b, s.buckets_n)) {
+    for (uint32_t b = home(home_bits(m), s.buckets_n); b != place.bucket; b = next(b, s.buckets_n)) {
       if (overflow(s.buckets[b]) != kSticky) s.buckets[b].tags -= kOverflowOne;
     }
     set_tag(s.buckets[place.bucket], place.index, 0);
     --s.count;
     --size_;
     if (s.count == 0) {
-      release(s);
+      release(arena, s);
     } else if (s.count < s.buckets_n) {
-      shrink(runs, s);
+      shrink(arena, s);
     }
   }
 
@@ -88,28 +93,29 @@ class BlockTable {
   }
 
   /// Every segment as small as its content allows.
-  void compact(const RunSlab& runs) {
+  void compact(Arena& arena) {
     for (Segment& s : *segments_) {
       if (s.count == 0) {
-        release(s);
+        release(arena, s);
       } else {
-        shrink(runs, s);
+        shrink(arena, s);
       }
     }
   }
 
   uint64_t used_bytes() const { return sizeof(*segments_) + size_ * (sizeof(uint64_t) + 1); }
-  uint64_t reserved_bytes() const {
-    uint64_t bytes = sizeof(*segments_);
-    for (const Segment& s : *segments_) bytes += heap_bytes(uint64_t{s.buckets_n} * sizeof(Bucket));
-    return bytes;
-  }
+  /// Beside the arena.
+  uint64_t reserved_bytes() const { return sizeof(*segments_); }
 
   /// Calls fn(entry's place) for each entry.
   template <class Fn>
   void each(Fn&& fn) const {
     for (const Segment& s : *segments_) {
-      for (uint32_t b = 0; b < s.buckets_n; ++b) each_in(s.buckets[b], fn);
+      for (uint32_t b = 0; b < s.buckets_n; ++b) {
+        for (uint64_t c = s.buckets[b].tags & kHighBits; c != 0; c &= c - 1) {
+          fn(ref_of(s.buckets[b].entries[static_cast<uint32_t>(std::countr_zero(c)) / 8]));
+        }
+      }
     }
   }
 
@@ -120,15 +126,16 @@ class BlockTable {
   static constexpr uint32_t kSegments = 1u << kSegmentBits;
   static constexpr uint64_t kOverflowOne = uint64_t{1} << 56;
   static constexpr uint32_t kSticky = 255;
+  static constexpr uint32_t kHomeBits = 24;
+  static constexpr uint64_t kHomeMask = (1u << kHomeBits) - 1;
   static constexpr uint64_t kLowBits = 0x0001010101010101, kHighBits = 0x0080808080808080;
 
   struct alignas(64) Bucket {
     uint64_t tags;  // seven tags, 0 = free; the top byte counts overflow
     uint64_t entries[kWays];
   };
-  using Buckets = std::unique_ptr<Bucket[], FreeMalloc>;
   struct Segment {
-    Buckets buckets;
+    Bucket* buckets = nullptr;  // in the arena
     uint32_t buckets_n = 0;
     uint32_t count = 0;
   };
@@ -145,14 +152,15 @@ class BlockTable {
     x *= 0xBF58476D1CE4E5B9;
     return x ^ (x >> 32);
   }
-  static uint32_t home(uint64_t m, uint32_t buckets_n) {
-    return static_cast<uint32_t>(((m >> 23 & 0xffffffff) * buckets_n) >> 32);
+  static uint64_t home_bits(uint64_t m) { return m >> 16 & kHomeMask; }
+  static uint32_t home(uint64_t bits, uint32_t buckets_n) {
+    return static_cast<uint32_t>((bits * buckets_n) >> kHomeBits);
   }
-  static uint64_t tag(uint64_t m) { return (m >> 16 & 0x7f) | 0x80; }
+  static uint64_t tag(uint64_t m) { return (m & 0x7f) | 0x80; }
   static uint64_t entry(uint64_t m, BlockRef ref) {
-    return uint64_t{ref.run} << 32 | uint64_t{ref.at} << 16 | (m & 0xffff);
+    return uint64_t{ref.run} << 36 | uint64_t{ref.at} << kHomeBits | home_bits(m);
   }
-  static BlockRef ref_of(uint64_t e) { return {static_cast<uint32_t>(e >> 32), pos(e >> 16 & 0xffff)}; }
+  static BlockRef ref_of(uint64_t e) { return {static_cast<uint32_t>(e >> 36), pos(e >> kHomeBits & 0xfff)}; }
   static uint32_t overflow(const Bucket& b) { return static_cast<uint32_t>(b.tags >> 56); }
   static uint32_t next(uint32_t b, uint32_t n) { return b + 1 == n ? 0 : b + 1; }
   static void set_tag(Bucket& b, uint32_t index, uint64_t tag) {
@@ -162,29 +170,24 @@ class BlockTable {
   Segment& segment(uint64_t m) { return (*segments_)[m >> (64 - kSegmentBits)]; }
   const Segment& segment(uint64_t m) const { return (*segments_)[m >> (64 - kSegmentBits)]; }
 
-  /// High bit of each way whose tag may equal t: the borrow can only add false candidates, which the entry rules out.
+  /// High bit of each way whose tag may equal t: the borrow can only add false candidates, which the entry
+  /// rules out.
   static uint64_t candidates(const Bucket& b, uint64_t t) {
     const uint64_t x = (b.tags & 0x00ffffffffffffff) ^ (t * kLowBits);
     return (x - kLowBits) & ~x & kHighBits;
-  }
-  template <class Fn>
-  static void each_in(const Bucket& b, Fn&& fn) {
-    for (uint64_t c = b.tags & kHighBits; c != 0; c &= c - 1) {
-      fn(ref_of(b.entries[static_cast<uint32_t>(std::countr_zero(c)) / 8]));
-    }
   }
 
   static BlockRef match(const Bucket& b, const RunSlab& runs, SeqHash h, uint64_t m) {
     for (uint64_t c = candidates(b, tag(m)); c != 0; c &= c - 1) {
       const uint64_t e = b.entries[static_cast<uint32_t>(std::countr_zero(c)) / 8];
-      if ((e & 0xffff) == (m & 0xffff) && runs.hash(ref_of(e)) == h) return ref_of(e);
+      if ((e & kHomeMask) == home_bits(m) && runs.hash(ref_of(e)) == h) return ref_of(e);
     }
     return {};
   }
 
   Place locate(const Segment& s, uint64_t m, BlockRef ref) const {
     const uint64_t wanted = entry(m, ref);
-    for (uint32_t b = home(m, s.buckets_n);; b = next(b, s.buckets_n)) {
+    for (uint32_t b = home(home_bits(m), s.buckets_n);; b = next(b, s.buckets_n)) {
       for (uint64_t c = candidates(s.buckets[b], tag(m)); c != 0; c &= c - 1) {
         const uint32_t index = static_cast<uint32_t>(std::countr_zero(c)) / 8;
         if (s.buckets[b].entries[index] == wanted) return {b, index};
@@ -192,15 +195,15 @@ class BlockTable {
     }
   }
 
-  static void put(Segment& s, uint64_t m, BlockRef ref) {
-    uint32_t b = home(m, s.buckets_n);
+  static void put(Segment& s, uint64_t tag, uint64_t entry) {
+    uint32_t b = home(entry & kHomeMask, s.buckets_n);
     for (;; b = next(b, s.buckets_n)) {
       Bucket& bucket = s.buckets[b];
       const uint64_t free = ~bucket.tags & kHighBits;
       if (free != 0) {
         const uint32_t index = static_cast<uint32_t>(std::countr_zero(free)) / 8;
-        set_tag(bucket, index, tag(m));
-        bucket.entries[index] = entry(m, ref);
+        bucket.tags |= tag << (8 * index);
+        bucket.entries[index] = entry;
         ++s.count;
         return;
       }
@@ -208,44 +211,42 @@ class BlockTable {
     }
   }
 
-  /// 1, 2, 4, then 8 … 15 (staggered by segment) and its doublings.
-  uint32_t grown(const Segment& s) const {
-    if (s.buckets_n < 4) return s.buckets_n == 0 ? 1 : s.buckets_n * 2;
-    return s.buckets_n == 4 ? 8 + (index_of(s) & 7) : s.buckets_n * 2;
+  /// 1, 2, 4, 8, then 16 … 23 (staggered by segment), and from there one and a half times as many each time.
+  uint32_t grown(const Segment& s, uint32_t buckets_n) const {
+    if (buckets_n < 8) return buckets_n == 0 ? 1 : buckets_n * 2;
+    return buckets_n == 8 ? 16 + (static_cast<uint32_t>(&s - segments_->data()) & 7)
+                          : buckets_n + buckets_n / 2;
   }
-  uint32_t index_of(const Segment& s) const { return static_cast<uint32_t>(&s - segments_->data()); }
 
-  /// To the smallest size of the series that holds the content with room to spare. May fail for want of memory; then the
-  /// segment stays as it is.
-  void shrink(const RunSlab& runs, Segment& s) {
+  /// To the smallest size of the series that holds the content with room to spare. May fail for want of
+  /// memory; then the segment stays as it is.
+  void shrink(Arena& arena, Segment& s) {
     uint32_t n = 1;
-    while (uint64_t{n} * kFullBucket <= s.count) n = n < 4 ? n * 2 : n == 4 ? 8 + (index_of(s) & 7) : n * 2;
+    while (uint64_t{n} * kFullBucket <= s.count) n = grown(s, n);
     if (n >= s.buckets_n) return;
     try {
-      rebuild(runs, s, n);
+      rebuild(arena, s, n);
     } catch (const std::bad_alloc&) {
     }
   }
 
-  void rebuild(const RunSlab& runs, Segment& s, uint32_t n) {
-    Segment fresh{Buckets(static_cast<Bucket*>(std::aligned_alloc(alignof(Bucket), n * sizeof(Bucket)))), n, 0};
-    if (fresh.buckets == nullptr) throw std::bad_alloc();
-    std::memset(static_cast<void*>(fresh.buckets.get()), 0, n * sizeof(Bucket));
-    // Each entry's hash stands in a run somewhere in memory: ask for the run's header well ahead and for its block a
-    // little later, so that the misses overlap.
-    constexpr uint32_t kHeaderAhead = 8, kBlockAhead = 4;
+  void rebuild(Arena& arena, Segment& s, uint32_t n) {
+    Segment fresh{static_cast<Bucket*>(arena.allocate(n * sizeof(Bucket))), n, 0};
+    std::memset(static_cast<void*>(fresh.buckets), 0, n * sizeof(Bucket));
     for (uint32_t b = 0; b < s.buckets_n; ++b) {
-      if (b + kHeaderAhead < s.buckets_n) {
-        each_in(s.buckets[b + kHeaderAhead], [&](BlockRef r) { __builtin_prefetch(&runs[r.run]); });
+      const Bucket& bucket = s.buckets[b];
+      for (uint64_t c = bucket.tags & kHighBits; c != 0; c &= c - 1) {
+        const uint32_t index = static_cast<uint32_t>(std::countr_zero(c)) / 8;
+        put(fresh, bucket.tags >> (8 * index) & 0xff, bucket.entries[index]);
       }
-      if (b + kBlockAhead < s.buckets_n) {
-        each_in(s.buckets[b + kBlockAhead], [&](BlockRef r) { __builtin_prefetch(runs[r.run].blocks.get() + r.at); });
-      }
-      each_in(s.buckets[b], [&](BlockRef r) { put(fresh, mix(runs.hash(r)), r); });
     }
-    s = std::move(fresh);
+    arena.release(s.buckets);
+    s = fresh;
   }
-  static void release(Segment& s) { s = Segment{}; }
+  static void release(Arena& arena, Segment& s) {
+    arena.release(s.buckets);
+    s = Segment{};
+  }
 
   std::unique_ptr<std::array<Segment, kSegments>> segments_;
   uint64_t size_ = 0;

@@ -64,15 +64,15 @@ void Index::bury_uncovered(uint32_t id, Range range) {
 
 void Index::erase_blocks(uint32_t id, Range range) {
   constexpr uint32_t kAhead = 12;
-  const SeqHash* blocks = runs_[id].blocks.get();
+  const SeqHash* blocks = runs_[id].blocks;
   for (uint32_t at = range.begin; at < range.end; ++at) {
     if (at + kAhead < range.end) table_.prefetch(blocks[at + kAhead]);
-    table_.erase(runs_, blocks[at], {id, pos(at)});
+    table_.erase(runs_.arena(), blocks[at], {id, pos(at)});
   }
 }
 
-/// Parts a run at its dead blocks; answers the run that has the left side now. If that is a new one, its positions start
-/// at 0.
+/// Parts a run at its dead blocks; answers the run that has the left side now. If that is a new one, its
+/// positions start at 0.
 uint32_t Index::split(uint32_t id, Range dead) {
   const uint32_t fresh = runs_.take();
   Run& run = runs_[id];
@@ -96,15 +96,15 @@ uint32_t Index::split(uint32_t id, Range dead) {
   return id;
 }
 
-/// Moves one side of a split to a new run. No interval crosses the dead blocks between the sides, and owners can only
-/// have the left side.
+/// Moves one side of a split to a new run. No interval crosses the dead blocks between the sides, and owners
+/// can only have the left side.
 void Index::move_blocks(uint32_t from, Range range, uint32_t to) {
   Run& src = runs_[from];
   Run& dst = runs_[to];
   const uint32_t n = static_cast<uint32_t>(range.end - range.begin);
   resize(to, n);
   dst.end = pos(n);
-  std::memcpy(dst.blocks.get(), src.blocks.get() + range.begin, n * sizeof(SeqHash));
+  std::memcpy(dst.blocks, src.blocks + range.begin, n * sizeof(SeqHash));
   for (uint32_t k = 0; k < n; ++k) table_.move(dst.blocks[k], {from, pos(range.begin + k)}, {to, pos(k)});
 
   IntervalList stay;
@@ -144,20 +144,18 @@ void Index::reserve_room(uint32_t id, uint32_t end) {
   Run& run = runs_[id];
   if (end <= run.capacity) return;
   const uint32_t capacity = std::min(kMaxRun, end + end / 8);
-  void* grown = std::realloc(run.blocks.get(), capacity * sizeof(SeqHash));
-  if (grown == nullptr) throw std::bad_alloc();
-  (void)run.blocks.release();
-  run.blocks.reset(static_cast<SeqHash*>(grown));
+  run.blocks = static_cast<SeqHash*>(
+      runs_.arena().resize(run.blocks, run.end * sizeof(SeqHash), capacity * sizeof(SeqHash)));
   run.capacity = pos(capacity);
 }
 
 /// Moves the run's blocks to the front of an array of the given capacity.
 void Index::resize(uint32_t id, uint32_t capacity) {
   Run& run = runs_[id];
-  std::unique_ptr<SeqHash[], FreeMalloc> fresh(static_cast<SeqHash*>(std::malloc(capacity * sizeof(SeqHash))));
-  if (fresh == nullptr) throw std::bad_alloc();
-  if (run.live()) std::memcpy(fresh.get(), run.blocks.get() + run.first, run.size() * sizeof(SeqHash));
-  run.blocks = std::move(fresh);
+  auto* fresh = static_cast<SeqHash*>(runs_.arena().allocate(capacity * sizeof(SeqHash)));
+  if (run.live()) std::memcpy(fresh, run.blocks + run.first, run.size() * sizeof(SeqHash));
+  runs_.arena().release(run.blocks);
+  run.blocks = fresh;
   run.capacity = pos(capacity);
   if (run.first == 0) return;
   const Pos first = run.first;
@@ -178,14 +176,16 @@ bool Index::merge(uint32_t left_id, uint32_t right_id) {
   const int delta = left.end - right.first;
   const auto shifted = [delta](Pos at) { return pos(static_cast<uint64_t>(at + delta)); };
 
-  std::memcpy(left.blocks.get() + left.end, right.blocks.get() + right.first, right.size() * sizeof(SeqHash));
+  std::memcpy(left.blocks + left.end, right.blocks + right.first, right.size() * sizeof(SeqHash));
   for (uint32_t at = right.first; at < right.end; ++at) {
     table_.move(right.blocks[at], {right_id, pos(at)}, {left_id, shifted(pos(at))});
   }
   OwnerSteps steps;
   if (left.owners.size() > 1) {
     left.each_step([&](const OwnerStep& step) { steps.append(step); });
-    right.each_step([&](const OwnerStep& step) { steps.append({step.count, step.owners_xor, shifted(step.end)}); });
+    right.each_step([&](const OwnerStep& step) {
+      steps.append({step.count, step.owners_xor, shifted(step.end)});
+    });
   }
   left.steps = std::move(steps);
   const auto take_over = [&](IntervalList& into, const IntervalList& taken, auto& records) {

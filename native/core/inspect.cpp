@@ -20,18 +20,20 @@ IndexStats Index::stats() const {
   s.rejected = rejected_;
   s.orphans = count_orphans();
 
-  uint64_t owner_used = live_sessions_ * sizeof(Session), owner_reserved = heap_bytes(sessions_.capacity() * sizeof(Session)) +
-                                                                           heap_bytes(free_sessions_.size() * sizeof(uint32_t));
+  uint64_t owner_used = live_sessions_ * sizeof(Session),
+           owner_reserved = heap_bytes(sessions_.capacity() * sizeof(Session)) +
+                            heap_bytes(free_sessions_.size() * sizeof(uint32_t));
   uint64_t used = sizeof(Index) + table_.used_bytes() + s.runs * sizeof(Run) + s.blocks * sizeof(SeqHash);
-  uint64_t reserved = sizeof(Index) + table_.reserved_bytes() + runs_.reserved_bytes() +
-                      heap_bytes(slots_.capacity() * sizeof(Slot)) + heap_bytes(placed_.capacity() * sizeof(Placed)) +
-                      heap_bytes(ranges_.capacity() * sizeof(Range)) + heap_bytes(pieces_.capacity() * sizeof(Piece)) +
-                      heap_bytes(lead_.capacity() * sizeof(uint32_t));
+  uint64_t reserved =
+      sizeof(Index) + table_.reserved_bytes() + runs_.reserved_bytes() +
+      heap_bytes(slots_.capacity() * sizeof(Slot)) + heap_bytes(placed_.capacity() * sizeof(Placed)) +
+      heap_bytes(ranges_.capacity() * sizeof(Range)) + heap_bytes(pieces_.capacity() * sizeof(Piece)) +
+      heap_bytes(lead_.capacity() * sizeof(uint32_t));
   for (uint32_t id = 0; id < runs_.used(); ++id) {
     const Run& run = runs_[id];
     if (!run.live()) continue;
     used += run.holders.used_bytes();
-    reserved += heap_bytes(run.capacity * sizeof(SeqHash)) + run.holders.reserved_bytes();
+    reserved += run.holders.reserved_bytes();
     owner_used += run.owners.used_bytes() + run.steps.used_bytes();
     owner_reserved += run.owners.reserved_bytes() + run.steps.reserved_bytes();
   }
@@ -78,8 +80,9 @@ void Index::compact() {
     run.owners.shrink();
     run.steps.shrink();
   }
-  table_.compact(runs_);
+  table_.compact(runs_.arena());
   runs_.trim();
+  runs_.arena().trim();
   for (uint32_t slot = 0; slot < slots_.size(); ++slot) {
     prune(slots_[slot].runs, &Run::holders, slot);
     slots_[slot].runs.ids().shrink_to_fit();
@@ -121,13 +124,16 @@ std::string Index::validate() const {
     ++runs;
     blocks += run.size();
     if (run.end > run.capacity || run.capacity > kMaxRun) return broken("I3", "positions exceed run", id);
-    if (run.pred_kind != PredKind::kHash && run.pred != SeqHash{}) return broken("I7", "predecessor of run", id);
+    if (run.pred_kind != PredKind::kHash && run.pred != SeqHash{})
+      return broken("I7", "predecessor of run", id);
     for (uint32_t at = run.first; at < run.end; ++at) {
-      if (table_.find(runs_, run.blocks[at]) != BlockRef{id, pos(at)}) return broken("I2", "table misses a block of run", id);
+      if (table_.find(runs_, run.blocks[at]) != BlockRef{id, pos(at)})
+        return broken("I2", "table misses a block of run", id);
     }
     const Interval* before = nullptr;
     for (const Interval& v : run.holders.view()) {
-      if (v.begin >= v.end || v.begin < run.first || v.end > run.end) return broken("I3", "holder of run", id);
+      if (v.begin >= v.end || v.begin < run.first || v.end > run.end)
+        return broken("I3", "holder of run", id);
       if (v.id >= slots_.size() || !slots_[v.id].live) return broken("I3", "dead holder of run", id);
       if (before && (before->id > v.id || (before->id == v.id && before->end >= v.begin))) {
         return broken("I3", "order of holders of run", id);
@@ -139,7 +145,8 @@ std::string Index::validate() const {
     std::map<Pos, OwnerStep> ends;  // at each end, who ends there
     before = nullptr;
     for (const Interval& v : run.owners.view()) {
-      if (v.begin != run.first || v.end <= v.begin || v.end > run.end) return broken("I3", "owner of run", id);
+      if (v.begin != run.first || v.end <= v.begin || v.end > run.end)
+        return broken("I3", "owner of run", id);
       if (v.id >= sessions_.size() || !sessions_[v.id].live) return broken("I3", "dead owner of run", id);
       if (before && before->id >= v.id) return broken("I3", "order of owners of run", id);
       ++session_runs[v.id];
@@ -162,12 +169,14 @@ std::string Index::validate() const {
     const auto same = [](const OwnerStep& a, const OwnerStep& b) {
       return a.end == b.end && a.count == b.count && a.owners_xor == b.owners_xor;
     };
-    if (!std::equal(expected.view().begin(), expected.view().end(), run.steps.view().begin(), run.steps.view().end(), same)) {
+    if (!std::equal(expected.view().begin(), expected.view().end(), run.steps.view().begin(),
+                    run.steps.view().end(), same)) {
       return broken("I3", "owner steps of run", id);
     }
     uncovered(run, {run.first, run.end}, true, gaps);
     if (!gaps.empty()) return broken("I4", "unheld block in run", id);
-    if (run.pred_kind == PredKind::kUnknown && !run.owners.empty()) return broken("I7", "owned orphan run", id);
+    if (run.pred_kind == PredKind::kUnknown && !run.owners.empty())
+      return broken("I7", "owned orphan run", id);
     if (run.pred_kind == PredKind::kHash && !run.owners.empty()) {
       const BlockRef up = table_.find(runs_, run.pred);
       if (!up.found()) return broken("I7", "owned run without predecessor", id);
@@ -199,7 +208,8 @@ std::string Index::validate() const {
     prune(list, &Run::owners, number);
     if (list.ids().size() != session_runs[number]) return broken("I5", "run list of session", number);
   }
-  if (live != live_sessions_ || session_numbers().size() != live) return broken("I5", "sessions", live_sessions_);
+  if (live != live_sessions_ || session_numbers().size() != live)
+    return broken("I5", "sessions", live_sessions_);
 
   // 1: on the present way up, 2: known to lead to an end.
   std::vector<uint8_t> seen(runs_.used());
@@ -224,7 +234,8 @@ std::string Index::dump() const {
   std::multimap<uint32_t, uint32_t> children;  // by parent run; kNoRun for heads
   for (uint32_t id = 0; id < runs_.used(); ++id) {
     if (!runs_[id].live()) continue;
-    const BlockRef up = runs_[id].pred_kind == PredKind::kHash ? table_.find(runs_, runs_[id].pred) : BlockRef{};
+    const BlockRef up =
+        runs_[id].pred_kind == PredKind::kHash ? table_.find(runs_, runs_[id].pred) : BlockRef{};
     children.emplace(up.run, id);
   }
   std::string text;
@@ -239,9 +250,12 @@ std::string Index::dump() const {
     const auto [id, depth] = open.back();
     open.pop_back();
     const Run& run = runs_[id];
-    const char* pred = run.pred_kind == PredKind::kRoot ? "root" : run.pred_kind == PredKind::kUnknown ? "unknown" : "";
+    const char* pred = run.pred_kind == PredKind::kRoot      ? "root"
+                       : run.pred_kind == PredKind::kUnknown ? "unknown"
+                                                             : "";
     char hash[20] = "";
-    if (run.pred_kind == PredKind::kHash) std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(raw(run.pred)));
+    if (run.pred_kind == PredKind::kHash)
+      std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(raw(run.pred)));
     std::snprintf(line, sizeof line, "%*srun %u [%016llx … %016llx] %u blocks after %s%s", 2 * depth, "", id,
                   static_cast<unsigned long long>(raw(run.blocks[run.first])),
                   static_cast<unsigned long long>(raw(run.blocks[run.end - 1u])), run.size(), pred, hash);

@@ -3,11 +3,13 @@
 //   holders of a run [0 … 36):   (slot 2: 0–36) (slot 5: 0–20) (slot 5: 24–36) (slot 9: 4–8)
 //                                 sorted by id, then begin; two intervals of one id never touch
 //
-// A prefix is one interval, a hole makes two of one, and filling the hole makes them one again. The first interval lives
-// in the list itself: most runs have one holder and one owner, and pay no allocation for either.
+// A prefix is one interval, a hole makes two of one, and filling the hole makes them one again. The first
+// interval lives in the list itself: most runs have one holder and one owner, and pay no allocation for
+// either.
 //
 // Invariants: sorted by (id, begin); begin < end; intervals of one id neither overlap nor are adjacent.
-// Costs: look-up O(log n), change O(n) by memmove, 16 bytes empty or with one interval, 8 bytes for each interval more.
+// Costs: look-up O(log n), change O(n) by memmove, 16 bytes empty or with one interval, 8 bytes for each
+// interval more.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +24,9 @@ namespace kvidx {
 
 /// Positions of a run are 0 … kMaxRun − 1, so an `end` of kMaxRun still fits.
 using Pos = uint16_t;
-constexpr Pos pos(uint64_t v) { return static_cast<Pos>(v); }
+constexpr Pos pos(uint64_t v) {
+  return static_cast<Pos>(v);
+}
 
 struct Interval {
   uint32_t id;
@@ -30,7 +34,9 @@ struct Interval {
 };
 
 /// Bytes that a heap block of n bytes takes: a size word, rounded to the allocator's grain.
-constexpr uint64_t heap_bytes(uint64_t n) { return n == 0 ? 0 : std::max<uint64_t>(32, (n + 8 + 15) & ~uint64_t{15}); }
+constexpr uint64_t heap_bytes(uint64_t n) {
+  return n == 0 ? 0 : std::max<uint64_t>(32, (n + 8 + 15) & ~uint64_t{15});
+}
 
 class IntervalList {
  public:

@@ -2,8 +2,8 @@
 //
 //   owners  s3: 0–40, s7: 0–40, s9: 0–12        steps  (end 12: 3 owners, 3^7^9) (end 40: 2 owners, 3^7)
 //
-// Every session owns a prefix of the run, so counts fall from step to step. Where the count is 1, the XOR of the owners'
-// numbers is the owner. A run with one owner keeps no steps: they follow from its interval.
+// Every session owns a prefix of the run, so counts fall from step to step. Where the count is 1, the XOR of
+// the owners' numbers is the owner. A run with one owner keeps no steps: they follow from its interval.
 //
 // Invariants: ends rise, counts are at least 1 and fall or stay, neighbours differ in count or XOR.
 // Costs: change and read O(steps); 8 bytes without steps, 12 bytes a step.
@@ -34,9 +34,13 @@ class OwnerSteps {
     return *this;
   }
 
-  std::span<const OwnerStep> view() const { return rep_ ? std::span<const OwnerStep>(items(), rep_->size) : std::span<const OwnerStep>(); }
+  std::span<const OwnerStep> view() const {
+    return rep_ ? std::span<const OwnerStep>(items(), rep_->size) : std::span<const OwnerStep>();
+  }
   uint64_t used_bytes() const { return rep_ ? sizeof(Rep) + rep_->size * sizeof(OwnerStep) : 0; }
-  uint64_t reserved_bytes() const { return rep_ ? heap_bytes(sizeof(Rep) + rep_->cap * sizeof(OwnerStep)) : 0; }
+  uint64_t reserved_bytes() const {
+    return rep_ ? heap_bytes(sizeof(Rep) + rep_->cap * sizeof(OwnerStep)) : 0;
+  }
 
   void shrink() {
     if (rep_ == nullptr || rep_->cap == rep_->size) return;
@@ -71,10 +75,12 @@ class OwnerSteps {
     items()[rep_->size++] = step;
   }
   void shift(int delta) {
-    for (uint32_t i = 0; rep_ && i < rep_->size; ++i) items()[i].end = pos(static_cast<uint64_t>(items()[i].end + delta));
+    for (uint32_t i = 0; rep_ && i < rep_->size; ++i)
+      items()[i].end = pos(static_cast<uint64_t>(items()[i].end + delta));
   }
 
-  /// Session comes to own (`joins`) or ceases to own positions [begin, end); `first` is the run's first position.
+  /// Session comes to own (`joins`) or ceases to own positions [begin, end); `first` is the run's first
+  /// position.
   void apply(uint32_t session, bool joins, Pos first, Pos begin, Pos end) {
     reserve((rep_ ? rep_->size : 0) + 2);
     if (begin != first) cut(begin);
@@ -112,7 +118,8 @@ class OwnerSteps {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < rep_->size; ++i) {
       const OwnerStep step = items()[i];
-      if (kept > 0 && items()[kept - 1].count == step.count && items()[kept - 1].owners_xor == step.owners_xor) {
+      if (kept > 0 && items()[kept - 1].count == step.count &&
+          items()[kept - 1].owners_xor == step.owners_xor) {
         items()[kept - 1].end = step.end;
       } else {
         items()[kept++] = step;

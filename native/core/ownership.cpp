@@ -1,5 +1,5 @@
-// Sessions, and what they own. Ownership is global, not per slot, and every session's blocks are closed towards the root:
-// in each run a session owns a prefix.
+// Sessions, and what they own. Ownership is global, not per slot, and every session's blocks are closed
+// towards the root: in each run a session owns a prefix.
 #include "core/index.hpp"
 
 namespace kvidx {

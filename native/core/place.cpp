@@ -1,6 +1,7 @@
-// From a told chain to stretches: which blocks of a call are known, which are fresh, and does the call agree with what is
-// known. Fresh blocks are entered in the table while the call is read (so a repeated hash shows at once) at positions
-// behind their run's `end`; settle() makes them part of the run, roll_back() takes them out again.
+// From a told chain to stretches: which blocks of a call are known, which are fresh, and does the call agree
+// with what is known. Fresh blocks are entered in the table while the call is read (so a repeated hash shows
+// at once) at positions behind their run's `end`; settle() makes them part of the run, roll_back() takes them
+// out again.
 #include <unordered_set>
 
 #include "core/index.hpp"
@@ -9,7 +10,7 @@ namespace kvidx {
 
 namespace {
 /// Table lines asked for ahead of the block being entered.
-constexpr uint64_t kAhead = 12;
+constexpr uint64_t kAhead = 24;
 }  // namespace
 
 Parent Index::predecessor(BlockRef ref) const {
@@ -31,7 +32,8 @@ bool Index::place(SeqSpan seq, Parent parent) {
       }
       learns |= placed_.back().learns;
     }
-    // A chain that starts at the root and agrees with everything known cannot repeat a block or close a cycle.
+    // A chain that starts at the root and agrees with everything known cannot repeat a block or close a
+    // cycle.
     if ((learns || parent.kind != PredKind::kRoot) && would_repeat_or_cycle(parent)) {
       roll_back(seq);
       return false;
@@ -88,7 +90,8 @@ bool Index::place_fresh(SeqSpan seq, uint64_t& i, Parent told) {
     const BlockRef here{id, placed.end()};
     run.blocks[here.at] = seq[i];
     const BlockRef known = table_.find_or_insert(runs_, seq[i], here);
-    if (known.found()) return known.at < runs_[known.run].end;  // else entered by this very call: a repeated hash
+    if (known.found())
+      return known.at < runs_[known.run].end;  // else entered by this very call: a repeated hash
     ++placed.n;
   }
   return true;
@@ -102,7 +105,9 @@ bool Index::would_repeat_or_cycle(Parent parent) const {
     if (!p.fresh) known.push_back(p);
   }
   if (!tells) return false;
-  const auto earlier = [](const Stretch& a, const Stretch& b) { return std::pair(a.run, a.at) < std::pair(b.run, b.at); };
+  const auto earlier = [](const Stretch& a, const Stretch& b) {
+    return std::pair(a.run, a.at) < std::pair(b.run, b.at);
+  };
   std::sort(known.begin(), known.end(), earlier);
   for (size_t k = 1; k < known.size(); ++k) {
     if (known[k - 1].run == known[k].run && known[k - 1].end() > known[k].at) return true;
@@ -128,7 +133,7 @@ bool Index::would_repeat_or_cycle(Parent parent) const {
 void Index::roll_back(SeqSpan seq) {
   for (const Placed& p : placed_) {
     if (!p.fresh) continue;
-    for (uint32_t k = 0; k < p.n; ++k) table_.erase(runs_, seq[p.i + k], {p.run, pos(p.at + k)});
+    for (uint32_t k = 0; k < p.n; ++k) table_.erase(runs_.arena(), seq[p.i + k], {p.run, pos(p.at + k)});
     runs_[p.run].growing = false;
     if (!runs_[p.run].live()) runs_.give(p.run);
   }

@@ -1,6 +1,6 @@
-// Overlap, exclusive overlap and fair overlap. A slot's answer is kept in its output while the query is read: in prefix
-// mode a slot is still in the race at block i exactly when it has counted i leading blocks, so a stretch costs one pass
-// over the run's intervals and no bookkeeping beside.
+// Overlap, exclusive overlap and fair overlap. A slot's answer is kept in its output while the query is read:
+// in prefix mode a slot is still in the race at block i exactly when it has counted i leading blocks, so a
+// stretch costs one pass over the run's intervals and no bookkeeping beside.
 #include <numeric>
 
 #include "core/index.hpp"
@@ -104,10 +104,14 @@ void Index::exclusive_overlap(uint32_t session, SeqSpan seq, Mode mode, uint32_t
   if (max_owners == 1) {
     weighted_overlap(
         seq, mode,
-        [session](uint32_t count, uint32_t owners_xor) { return count == 1 && owners_xor == session ? 1u : 0u; }, out);
+        [session](uint32_t count, uint32_t owners_xor) {
+          return count == 1 && owners_xor == session ? 1u : 0u;
+        },
+        out);
   } else {
     weighted_overlap(
-        seq, mode, [max_owners](uint32_t count, uint32_t) { return count >= 1 && count <= max_owners ? 1u : 0u; }, out);
+        seq, mode,
+        [max_owners](uint32_t count, uint32_t) { return count >= 1 && count <= max_owners ? 1u : 0u; }, out);
   }
 }
 
@@ -117,6 +121,8 @@ void Index::fair_overlap(SeqSpan seq, std::span<double> out) const {
       seq, Mode::kPrefix, [](uint32_t count, uint32_t) { return count == 0 ? kWhole : kWhole / count; }, out);
 }
 
-bool Index::contains(SeqHash hash) const { return table_.find(runs_, hash).found(); }
+bool Index::contains(SeqHash hash) const {
+  return table_.find(runs_, hash).found();
+}
 
 }  // namespace kvidx

@@ -65,7 +65,8 @@ Status Index::store(SlotRef ref, SeqSpan seq, Parent parent, double now_ms, Feed
   slot.resident += result.applied;
   slot.last_store_ms = now_ms;
   merge_placed(seq, parent);
-  if (parent.kind != PredKind::kRoot && !has_resident_path(table_.find(runs_, seq[0]))) result.orphaned = seq.size();
+  if (parent.kind != PredKind::kRoot && !has_resident_path(table_.find(runs_, seq[0])))
+    result.orphaned = seq.size();
   if (slot.runs.overgrown()) prune(slot.runs, &Run::holders, ref.slot);
   return Status::kOk;
 }
@@ -160,15 +161,19 @@ std::vector<SeqHash> Index::enumerate(uint32_t slot) const {
   prune(list, &Run::holders, slot);
   for (const uint32_t id : list.ids()) {
     for (const Interval& v : runs_[id].holders.of(slot)) {
-      hashes.insert(hashes.end(), runs_[id].blocks.get() + v.begin, runs_[id].blocks.get() + v.end);
+      hashes.insert(hashes.end(), runs_[id].blocks + v.begin, runs_[id].blocks + v.end);
     }
   }
   std::sort(hashes.begin(), hashes.end());
   return hashes;
 }
 
-uint64_t Index::resident_blocks(uint32_t slot) const { return slot < slots_.size() ? slots_[slot].resident : 0; }
+uint64_t Index::resident_blocks(uint32_t slot) const {
+  return slot < slots_.size() ? slots_[slot].resident : 0;
+}
 
-double Index::last_store_ms(uint32_t slot) const { return slot < slots_.size() ? slots_[slot].last_store_ms : -1; }
+double Index::last_store_ms(uint32_t slot) const {
+  return slot < slots_.size() ? slots_[slot].last_store_ms : -1;
+}
 
 }  // namespace kvidx

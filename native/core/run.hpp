@@ -1,18 +1,21 @@
-// A run: consecutive blocks in one array, the compressed edge of the radix trie; and the slab that runs live in.
+// A run: consecutive blocks in one array, the compressed edge of the radix trie; and the slab that runs live
+// in.
 //
 //   blocks:  · · b2 b3 b4 b5 · ·        first = 2, end = 6, capacity = 8
 //            predecessor of b2 is `pred`; of every other block the one before it
 //
-// Positions are absolute in the array. Blocks that die at the front only move `first`, so that nothing that points into
-// the run has to be rewritten. Other runs may branch off at any position: children find their parent by hash.
+// Positions are absolute in the array. Blocks that die at the front only move `first`, so that nothing that
+// points into the run has to be rewritten. Other runs may branch off at any position: children find their
+// parent by hash.
 //
-// Invariants: first < end <= capacity <= kMaxRun; holders and owners lie within [first, end); an owner holds a prefix;
-// every position is held or owned. Costs: 72 bytes a run, 8 bytes a place in `blocks`.
+// Invariants: first < end <= capacity <= kMaxRun; holders and owners lie within [first, end); an owner holds
+// a prefix; every position is held or owned. Costs: 72 bytes a run, 8 bytes a place in `blocks`.
 #pragma once
 
 #include <memory>
 #include <vector>
 
+#include "core/arena.hpp"
 #include "core/interval_list.hpp"
 #include "core/owner_steps.hpp"
 #include "core/types.hpp"
@@ -21,16 +24,14 @@ namespace kvidx {
 
 /// A cap, so that a split, a merge or a move rewrites a bounded number of table entries.
 constexpr uint32_t kMaxRun = 4096;
+/// So many runs can be told apart in a table entry.
+constexpr uint32_t kMaxRuns = 1u << 28;
 constexpr uint32_t kNoRun = UINT32_MAX;
 
 enum class PredKind : uint8_t { kRoot, kHash, kUnknown };
 
-struct FreeMalloc {
-  void operator()(void* p) const { std::free(p); }
-};
-
 struct Run {
-  std::unique_ptr<SeqHash[], FreeMalloc> blocks;
+  SeqHash* blocks = nullptr;  // in the slab's arena
   SeqHash pred{};
   Pos first = 0, end = 0, capacity = 0;
   PredKind pred_kind = PredKind::kUnknown;
@@ -65,7 +66,7 @@ struct BlockRef {
   friend bool operator==(const BlockRef&, const BlockRef&) = default;
 };
 
-/// Runs by number, in pages that never move.
+/// Runs by number, in pages that never move, and the arena of their blocks.
 class RunSlab {
  public:
   Run& operator[](uint32_t id) { return pages_[id / kPage][id % kPage]; }
@@ -76,17 +77,23 @@ class RunSlab {
   uint32_t used() const { return used_; }
   uint32_t live() const { return used_ - static_cast<uint32_t>(free_.size()); }
 
+  /// Of the runs' blocks, and of whatever else should lie close.
+  Arena& arena() { return arena_; }
+  const Arena& arena() const { return arena_; }
+
   uint32_t take() {
     if (!free_.empty()) {
       const uint32_t id = free_.back();
       free_.pop_back();
       return id;
     }
+    if (used_ == kMaxRuns) throw std::bad_alloc();
     if (free_.capacity() <= used_) free_.reserve(used_ + used_ / 2 + 1);  // so that give() cannot fail
     if (used_ == pages_.size() * kPage) pages_.push_back(std::make_unique<Run[]>(kPage));
     return used_++;
   }
   void give(uint32_t id) noexcept {
+    arena_.release((*this)[id].blocks);
     (*this)[id] = Run{};
     free_.push_back(id);
   }
@@ -101,12 +108,14 @@ class RunSlab {
     free_.shrink_to_fit();
   }
   uint64_t reserved_bytes() const {
-    return pages_.size() * heap_bytes(kPage * sizeof(Run)) + heap_bytes(pages_.capacity() * sizeof(pages_[0])) +
+    return arena_.reserved_bytes() + pages_.size() * heap_bytes(kPage * sizeof(Run)) +
+           heap_bytes(pages_.capacity() * sizeof(pages_[0])) +
            heap_bytes(free_.capacity() * sizeof(uint32_t));
   }
 
  private:
   static constexpr uint32_t kPage = 256;
+  Arena arena_;
   std::vector<std::unique_ptr<Run[]>> pages_;
   std::vector<uint32_t> free_;
   uint32_t used_ = 0;

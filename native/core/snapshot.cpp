@@ -1,16 +1,18 @@
 // Snapshots, format "KVIX" version 1, little-endian; every backend reads and writes the same:
 //
 //   header    u32 'KVIX', u32 version
-//   section   u32 tag, u32 0, u64 payload bytes, payload, u64 XXH64(tag … payload, seed 0); five of them, in order:
-//   1 slots     u32 n, n × {u32 slot, u32 incarnation, f64 last store ms}; u32 n, n × {u32 free slot, u32 incarnation}
-//   2 sessions  u32 n, n × {u32 session, f64 last own ms}, least recently owning first
-//   3 chains    u64 n, n × {u8 kind of the block before (0 root, 1 hash, 2 unknown), u8[3] 0, u32 length, u64 hash,
-//               u64[length] hashes, u32 n, n × {u32 slot, u32 begin, u32 end}, u32 n, n × {u32 session, u32 length}}
+//   section   u32 tag, u32 0, u64 payload bytes, payload, u64 XXH64(tag … payload, seed 0); five of them, in
+//   order: 1 slots     u32 n, n × {u32 slot, u32 incarnation, f64 last store ms}; u32 n, n × {u32 free slot,
+//   u32 incarnation} 2 sessions  u32 n, n × {u32 session, f64 last own ms}, least recently owning first 3
+//   chains    u64 n, n × {u8 kind of the block before (0 root, 1 hash, 2 unknown), u8[3] 0, u32 length, u64
+//   hash,
+//               u64[length] hashes, u32 n, n × {u32 slot, u32 begin, u32 end}, u32 n, n × {u32 session, u32
+//               length}}
 //   4 counters  u64 duplicates, u64 unknown removes, u64 rejected
 //   5 end       nothing
 //
-// A chain becomes a run as it is; restore() merges neighbours. Nothing in a file is trusted: lengths are checked before
-// memory is taken, and a file whose checksums hold still has to pass validate().
+// A chain becomes a run as it is; restore() merges neighbours. Nothing in a file is trusted: lengths are
+// checked before memory is taken, and a file whose checksums hold still has to pass validate().
 #include "core/index.hpp"
 #include "core/xxh64.hpp"
 
@@ -130,7 +132,7 @@ std::vector<uint8_t> Index::snapshot() const {
     out.put(static_cast<uint32_t>(run.pred_kind));
     out.put(run.size());
     out.put(run.pred);
-    out.put_hashes(run.blocks.get() + run.first, run.size());
+    out.put_hashes(run.blocks + run.first, run.size());
     out.put(run.holders.size());
     for (const Interval& v : run.holders.view()) {
       out.put(v.id);
@@ -222,7 +224,7 @@ struct Index::Loader {
     Run& run = index.runs_[id];
     run.pred_kind = static_cast<PredKind>(kind);
     run.pred = pred;
-    std::memcpy(run.blocks.get(), hashes.data(), hashes.size());
+    std::memcpy(run.blocks, hashes.data(), hashes.size());
     run.end = pos(n);
     for (uint32_t at = 0; at < n; ++at) {
       demand(!index.table_.find_or_insert(index.runs_, run.blocks[at], {id, pos(at)}).found());
@@ -273,7 +275,8 @@ std::string Index::restore(std::span<const uint8_t> bytes) {
     return kNames[section];
   }
   fresh.merge_heads();
-  // No life of a slot, of before or in the file, comes back: slots that the file does not know keep their last number.
+  // No life of a slot, of before or in the file, comes back: slots that the file does not know keep their
+  // last number.
   fresh.slots_.resize(std::max(fresh.slots_.size(), slots_.size()));
   for (uint32_t slot = 0; slot < fresh.slots_.size(); ++slot) {
     const uint32_t before = slot < slots_.size() ? slots_[slot].incarnation : 0;

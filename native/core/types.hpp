@@ -1,7 +1,7 @@
 // The words that every room of the core shares.
 //
-// The core is plain C++20: no Node, no clock, no randomness, no logging. It takes spans, returns counts and statuses,
-// and leaves its state unchanged when it refuses.
+// The core is plain C++20: no Node, no clock, no randomness, no logging. It takes spans, returns counts and
+// statuses, and leaves its state unchanged when it refuses.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,12 @@ enum class LocalHash : uint64_t {};
 /// A token id.
 using Token = uint32_t;
 
-constexpr uint64_t raw(SeqHash h) { return static_cast<uint64_t>(h); }
-constexpr uint64_t raw(LocalHash h) { return static_cast<uint64_t>(h); }
+constexpr uint64_t raw(SeqHash h) {
+  return static_cast<uint64_t>(h);
+}
+constexpr uint64_t raw(LocalHash h) {
+  return static_cast<uint64_t>(h);
+}
 
 using SeqSpan = std::span<const SeqHash>;
 
