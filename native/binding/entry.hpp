@@ -26,18 +26,18 @@
 
 namespace kvidx::binding {
 
-/// Runs `body` and leaves any C++ exception pending as a JavaScript one.
+/// Runs `body` and leaves any C++ exception pending as a JavaScript one. In a thread that is being stopped every call
+/// into JavaScript fails, the throwing of errors too: then the exception ends here, and so does the JavaScript below.
 template <class Body>
-napi_value guarded(Napi::Env env, Body body) {
-  const auto pend = [&](const char* code, const std::string& message) {
-    Napi::Error error = Napi::Error::New(env, message);
-    error.Set("code", Napi::String::New(env, code));
-    error.ThrowAsJavaScriptException();
-  };
+napi_value guarded(Napi::Env env, Body body) noexcept {
+  const auto pend = [&](const char* code, const char* message) { (void)napi_throw_error(env, code, message); };
   try {
-    return body();
-  } catch (const Napi::Error& error) {
-    error.ThrowAsJavaScriptException();
+    try {
+      return body();
+    } catch (const Napi::Error& error) {
+      (void)napi_throw(env, error.Value());
+    }
+  } catch (const Napi::Error&) {
   } catch (const std::bad_alloc&) {
     pend("ERR_KVIDX_OUT_OF_MEMORY", "not enough memory for this call");
   } catch (const std::length_error& error) {
