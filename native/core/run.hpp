@@ -9,7 +9,7 @@
 // parent by hash.
 //
 // Invariants: first < end <= capacity <= kMaxRun; holders and owners lie within [first, end); an owner holds
-// a prefix; every position is held or owned. Costs: 72 bytes a run, 8 bytes a place in `blocks`.
+// a prefix; every position is held or owned. Costs: 64 bytes a run, 8 bytes a place in `blocks`.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,8 @@ constexpr uint32_t kNoRun = UINT32_MAX;
 
 enum class PredKind : uint8_t { kRoot, kHash, kUnknown };
 
-struct Run {
+/// One cache line, so that a query waits once for it.
+struct alignas(64) Run {
   SeqHash* blocks = nullptr;  // in the slab's arena
   SeqHash pred{};
   Pos first = 0, end = 0, capacity = 0;
@@ -58,6 +59,8 @@ struct Run {
   }
 };
 
+static_assert(sizeof(Run) == 64);
+
 /// Where a block is.
 struct BlockRef {
   uint32_t run = kNoRun;
@@ -66,9 +69,20 @@ struct BlockRef {
   friend bool operator==(const BlockRef&, const BlockRef&) = default;
 };
 
-/// Runs by number, in pages that never move, and the arena of their blocks.
+/// Runs by number, in pages that never move. Pages and blocks lie in one arena.
 class RunSlab {
  public:
+  RunSlab() = default;
+  ~RunSlab() { drop_pages(0); }
+  RunSlab(RunSlab&& o) noexcept { *this = std::move(o); }
+  RunSlab& operator=(RunSlab&& o) noexcept {
+    std::swap(arena_, o.arena_);
+    std::swap(pages_, o.pages_);
+    std::swap(free_, o.free_);
+    std::swap(used_, o.used_);
+    return *this;
+  }
+
   Run& operator[](uint32_t id) { return pages_[id / kPage][id % kPage]; }
   const Run& operator[](uint32_t id) const { return pages_[id / kPage][id % kPage]; }
   SeqHash hash(BlockRef ref) const { return (*this)[ref.run].blocks[ref.at]; }
@@ -89,7 +103,7 @@ class RunSlab {
     }
     if (used_ == kMaxRuns) throw std::bad_alloc();
     if (free_.capacity() <= used_) free_.reserve(used_ + used_ / 2 + 1);  // so that give() cannot fail
-    if (used_ == pages_.size() * kPage) pages_.push_back(std::make_unique<Run[]>(kPage));
+    if (used_ == pages_.size() * kPage) add_page();
     return used_++;
   }
   void give(uint32_t id) noexcept {
@@ -103,20 +117,33 @@ class RunSlab {
     while (last > 0 && !(*this)[last - 1].live()) --last;
     std::erase_if(free_, [last](uint32_t id) { return id >= last; });
     used_ = last;
-    pages_.resize((used_ + kPage - 1) / kPage);
+    drop_pages((used_ + kPage - 1) / kPage);
     pages_.shrink_to_fit();
     free_.shrink_to_fit();
   }
   uint64_t reserved_bytes() const {
-    return arena_.reserved_bytes() + pages_.size() * heap_bytes(kPage * sizeof(Run)) +
-           heap_bytes(pages_.capacity() * sizeof(pages_[0])) +
+    return arena_.reserved_bytes() + heap_bytes(pages_.capacity() * sizeof(pages_[0])) +
            heap_bytes(free_.capacity() * sizeof(uint32_t));
   }
 
  private:
   static constexpr uint32_t kPage = 256;
+
+  void add_page() {
+    if (pages_.size() == pages_.capacity()) pages_.reserve(pages_.size() * 2 + 8);  // push_back cannot fail
+    auto* page = static_cast<Run*>(arena_.allocate(kPage * sizeof(Run)));
+    std::uninitialized_value_construct_n(page, kPage);
+    pages_.push_back(page);
+  }
+  void drop_pages(size_t kept) {
+    for (; pages_.size() > kept; pages_.pop_back()) {
+      std::destroy_n(pages_.back(), kPage);
+      arena_.release(pages_.back());
+    }
+  }
+
   Arena arena_;
-  std::vector<std::unique_ptr<Run[]>> pages_;
+  std::vector<Run*> pages_;
   std::vector<uint32_t> free_;
   uint32_t used_ = 0;
 };
