@@ -167,37 +167,57 @@ void Index::resize(uint32_t id, uint32_t capacity) {
   run.first = 0;
 }
 
-/// Appends a run to the one that ends with its predecessor, if there is room.
+/// Appends a run to the one that ends with its predecessor, if there is room in it and memory for it.
 bool Index::merge(uint32_t left_id, uint32_t right_id) {
   Run& left = runs_[left_id];
   Run& right = runs_[right_id];
   if (left.end + right.size() > kMaxRun) return false;
-  reserve_room(left_id, left.end + right.size());
   const int delta = left.end - right.first;
-  const auto shifted = [delta](Pos at) { return pos(static_cast<uint64_t>(at + delta)); };
+  const auto shifted = [delta](Interval v) {
+    return Interval{v.id, pos(static_cast<uint64_t>(v.begin + delta)),
+                    pos(static_cast<uint64_t>(v.end + delta))};
+  };
+  OwnerSteps steps;
+  IntervalList holders, owners;
+  try {
+    reserve_room(left_id, left.end + right.size());
+    if (left.owners.size() > 1) {
+      left.each_step([&](const OwnerStep& step) { steps.append(step); });
+      right.each_step([&](OwnerStep step) {
+        step.end = pos(static_cast<uint64_t>(step.end + delta));
+        steps.append(step);
+      });
+    }
+    const auto joined = [&](IntervalList& into, const IntervalList& below, const IntervalList& above,
+                            auto& records) {
+      for (const Interval& v : below.view()) into.append(v);
+      for (const Interval& v : above.view()) into.add(v.id, shifted(v).begin, shifted(v).end);
+      for (const Interval& v : above.view()) records[v.id].runs.reserve_more(1);
+    };
+    joined(holders, left.holders, right.holders, slots_);
+    joined(owners, left.owners, right.owners, sessions_);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 
   std::memcpy(left.blocks + left.end, right.blocks + right.first, right.size() * sizeof(SeqHash));
   for (uint32_t at = right.first; at < right.end; ++at) {
-    table_.move(right.blocks[at], {right_id, pos(at)}, {left_id, shifted(pos(at))});
+    table_.move(right.blocks[at], {right_id, pos(at)},
+                {left_id, pos(static_cast<uint64_t>(static_cast<int>(at) + delta))});
   }
-  OwnerSteps steps;
-  if (left.owners.size() > 1) {
-    left.each_step([&](const OwnerStep& step) { steps.append(step); });
-    right.each_step([&](const OwnerStep& step) {
-      steps.append({step.count, step.owners_xor, shifted(step.end)});
-    });
-  }
-  left.steps = std::move(steps);
-  const auto take_over = [&](IntervalList& into, const IntervalList& taken, auto& records) {
+  const auto hand_over = [&](const IntervalList& below, const IntervalList& above, auto& records) {
     uint32_t last = UINT32_MAX;
-    for (const Interval& v : taken.view()) {
-      const bool came = into.add(v.id, shifted(v.begin), shifted(v.end)).edge;
-      if (came) records[v.id].runs.gained(left_id);
-      if (std::exchange(last, v.id) != v.id) records[v.id].runs.lost();
+    for (const Interval& v : above.view()) {
+      if (std::exchange(last, v.id) == v.id) continue;
+      if (!below.has(v.id)) records[v.id].runs.gained(left_id);
+      records[v.id].runs.lost();
     }
   };
-  take_over(left.holders, right.holders, slots_);
-  take_over(left.owners, right.owners, sessions_);
+  hand_over(left.holders, right.holders, slots_);
+  hand_over(left.owners, right.owners, sessions_);
+  left.holders = std::move(holders);
+  left.owners = std::move(owners);
+  left.steps = std::move(steps);
   left.end = pos(left.end + right.size());
   runs_.give(right_id);
   return true;

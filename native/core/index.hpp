@@ -233,8 +233,10 @@ class Index {
   bool resident_somewhere(BlockRef ref) const;
   void release_all(uint32_t slot);
   uint32_t open_session();
+  void close_session(uint32_t session);
   void touch(uint32_t session, double now_ms);
   void unlink(uint32_t session);
+  static void prepare_own(Run& run, uint32_t session, Range range);
   static uint64_t own_range(Run& run, uint32_t session, Range range, bool& came);
 
   // query.cpp

@@ -123,9 +123,12 @@ class IntervalList {
     release();
     size_ = cap_ = 0;
   }
-  /// Room for n more, so that a following change cannot fail.
-  void reserve_more(uint32_t n) {
-    if (size_ + n > capacity()) grow(size_ + n);
+  /// Makes room for a following add() of the same interval, which then cannot fail.
+  void prepare_add(uint32_t id, Pos begin, Pos end) {
+    const auto touches = [&](const Interval& v) { return v.begin <= end && v.end >= begin; };
+    const auto mine = of(id);
+    if (size_ < capacity() || std::any_of(mine.begin(), mine.end(), touches)) return;
+    grow(size_ + 1 + size_ / 4);
   }
   void shrink() {
     if (cap_ > size_) grow(size_);

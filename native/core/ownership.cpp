@@ -12,8 +12,16 @@ uint32_t Index::own(uint32_t session, SeqSpan seq, double now_ms, FeedResult& re
     reject(seq, Parent::root(), result);
     return known ? session : 0;
   }
+  try {  // whatever may fail for want of memory, before anything changes
+    if (!known) session = open_session();
+    sessions_[session].runs.reserve_more(placed_.size());
+    for (const Placed& p : placed_) prepare_own(runs_[p.run], session, {p.at, p.end()});
+  } catch (...) {
+    if (!known && session != 0) close_session(session);
+    roll_back(seq);
+    throw;
+  }
   settle(seq, Parent::root());
-  if (!known) session = open_session();
   for (const Placed& p : placed_) {
     bool came = false;
     result.applied += own_range(runs_[p.run], session, {p.at, p.end()}, came);
@@ -29,6 +37,14 @@ uint32_t Index::own(uint32_t session, SeqSpan seq, double now_ms, FeedResult& re
     end_session(oldest_);
   }
   return session;
+}
+
+/// Makes room for own_range().
+void Index::prepare_own(Run& run, uint32_t session, Range range) {
+  constexpr uint32_t kMostNewSteps = 3;
+  run.owners.prepare_add(session, range.begin, range.end);
+  const bool alone = run.owners.empty() || (run.owners.size() == 1 && run.owners.has(session));
+  if (!alone) run.steps.reserve(static_cast<uint32_t>(run.steps.view().size()) + kMostNewSteps);
 }
 
 /// Owns [range) of a run on top of what the session owns there; answers how many blocks are new to it.
@@ -50,8 +66,7 @@ uint64_t Index::end_session(uint32_t number) {
   if (number == 0 || number >= sessions_.size() || !sessions_[number].live) return 0;
   unlink(number);
   const Session ended = std::exchange(sessions_[number], Session{});
-  --live_sessions_;
-  free_sessions_.push(number);
+  close_session(number);
   for (const uint32_t id : ended.runs.ids()) {
     if (id >= runs_.used()) continue;
     Run& run = runs_[id];
@@ -95,6 +110,12 @@ uint32_t Index::open_session() {
   sessions_[number].live = true;
   ++live_sessions_;
   return number;
+}
+
+void Index::close_session(uint32_t number) {
+  sessions_[number] = Session{};
+  --live_sessions_;
+  free_sessions_.push(number);
 }
 
 /// The session owns most recently from now on.

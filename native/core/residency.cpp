@@ -53,8 +53,15 @@ Status Index::store(SlotRef ref, SeqSpan seq, Parent parent, double now_ms, Feed
     reject(seq, parent, result);
     return Status::kOk;
   }
-  settle(seq, parent);
   Slot& slot = slots_[ref.slot];
+  try {  // whatever may fail for want of memory, before anything changes
+    slot.runs.reserve_more(placed_.size());
+    for (const Placed& p : placed_) runs_[p.run].holders.prepare_add(ref.slot, p.at, p.end());
+  } catch (...) {
+    roll_back(seq);
+    throw;
+  }
+  settle(seq, parent);
   for (const Placed& p : placed_) {
     const auto change = runs_[p.run].holders.add(ref.slot, p.at, p.end());
     result.applied += change.positions;
