@@ -1,17 +1,15 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import { invalidArgType, KvidxError, outOfRange } from '../errors.js';
-import { DEFAULT_BLOCK_SIZE, MAX_BLOCK_SIZE } from '../hash/block-hasher.js';
+import { invalidArgType, KvidxError } from '../errors.js';
 import { flattenExtraKeys } from '../hash/extra-keys.js';
 import { type Namespace, namespaceRoot } from '../hash/namespace.js';
 import { seam } from '../native/index.js';
-import { type CoreIndex, MODE, RESULT, RESULT_LENGTH } from '../native/seam.js';
+import { type CoreIndex, RESULT, RESULT_LENGTH } from '../native/seam.js';
 import {
   checkBytes,
   checkHash,
   checkHashes,
   checkInteger,
-  checkName,
   checkOptions,
   checkOut,
   checkTime,
@@ -20,8 +18,9 @@ import {
 import { type ExplainOptions, type ExplainQuery, type Explanation, explainQuery } from './explain.js';
 import { type FeedResult, readResult } from './feed-result.js';
 import { NamespaceLog } from './namespace-log.js';
-import { SessionTable } from './sessions.js';
-import { badSnapshot, decodeSnapshot, encodeSnapshot } from './snapshot.js';
+import { checkIndexOptions, checkMode, checkParent, type IndexSettings, MAX_U32 } from './options.js';
+import { checkSessionName, SessionTable } from './sessions.js';
+import { restoreParts, saveParts } from './snapshot.js';
 import type {
   ExclusiveOverlapOptions,
   FairOverlapOptions,
@@ -43,10 +42,6 @@ import {
   WorkerTable,
 } from './workers.js';
 
-const DEFAULT_MAX_SESSIONS = 65_536;
-const DEFAULT_SESSION_IDLE_MS = 3_600_000;
-const MAX_U32 = 0xffff_ffff;
-
 /**
  * Which worker holds how much of a prompt's KV cache, and how much of that belongs to one session alone.
  *
@@ -57,9 +52,7 @@ const MAX_U32 = 0xffff_ffff;
  */
 export class KvIndex {
   readonly blockSize: number;
-  readonly #root: bigint;
-  readonly #maxSessions: number;
-  readonly #sessionIdleMs: number;
+  readonly #settings: IndexSettings;
   readonly #result = new Float64Array(RESULT_LENGTH);
   readonly #namespaces = new NamespaceLog();
   #core: CoreIndex | undefined;
@@ -69,17 +62,9 @@ export class KvIndex {
   #sessions = new SessionTable();
 
   constructor(options?: KvIndexOptions) {
-    const {
-      blockSize = DEFAULT_BLOCK_SIZE,
-      namespace,
-      maxSessions = DEFAULT_MAX_SESSIONS,
-      sessionIdleMs = DEFAULT_SESSION_IDLE_MS,
-    } = checkOptions(options);
-    this.blockSize = checkInteger('blockSize', blockSize, 1, MAX_BLOCK_SIZE);
-    this.#root = namespaceRoot(namespace ?? {});
-    this.#maxSessions = checkInteger('maxSessions', maxSessions, 1, MAX_U32);
-    this.#sessionIdleMs = checkTime('sessionIdleMs', sessionIdleMs);
-    this.#core = seam.createIndex({ maxSessions: this.#maxSessions });
+    this.#settings = checkIndexOptions(options);
+    this.blockSize = this.#settings.blockSize;
+    this.#core = seam.createIndex({ maxSessions: this.#settings.maxSessions });
   }
 
   /** The core of an open index; every method starts here. */
@@ -208,12 +193,11 @@ export class KvIndex {
    */
   own(session: string, seqHashes: BigUint64Array, options?: OwnOptions): FeedResult {
     const core = KvIndex.#open(this);
-    const present = this.#sessions.numberOf(checkName('session', session));
+    const present = this.#sessions.numberOf(checkSessionName(session));
     checkHashes(seqHashes, 'seqHashes');
     const { nowMs = Date.now(), strict = false } = checkOptions(options);
     const number = core.own(present, seqHashes, checkTime('nowMs', nowMs), this.#result);
     const ended = this.#result[RESULT.ended]!;
-    // The ended session's number may be the one that the new session got.
     if (ended !== 0) this.#sessions.delete(ended);
     if (present === 0 && number !== 0) this.#sessions.add(session, number);
     return readResult('own', this.#result, strict);
@@ -222,7 +206,7 @@ export class KvIndex {
   /** The session owns nothing any more: a sole remaining owner becomes exclusive. Answers the blocks it owned. */
   endSession(session: string): number {
     const core = KvIndex.#open(this);
-    const number = this.#sessions.numberOf(checkName('session', session));
+    const number = this.#sessions.numberOf(checkSessionName(session));
     if (number === 0) return 0;
     this.#sessions.delete(number);
     return core.endSession(number);
@@ -231,7 +215,7 @@ export class KvIndex {
   /** Ends every session whose last `own` is `sessionIdleMs` old or older at `nowMs` (default `Date.now()`); their names. */
   endIdleSessions(nowMs: number = Date.now()): string[] {
     const core = KvIndex.#open(this);
-    const ended = core.endIdleSessions(checkTime('nowMs', nowMs) - this.#sessionIdleMs);
+    const ended = core.endIdleSessions(checkTime('nowMs', nowMs) - this.#settings.sessionIdleMs);
     return Array.from(ended, (number) => this.#sessions.delete(number));
   }
 
@@ -261,7 +245,7 @@ export class KvIndex {
     options?: ExclusiveOverlapOptions,
   ): Uint32Array {
     const core = KvIndex.#open(this);
-    const number = this.#sessions.numberOf(checkName('session', session));
+    const number = this.#sessions.numberOf(checkSessionName(session));
     checkHashes(seqHashes, 'seqHashes');
     const { mode = 'prefix', maxOwners = 1, out } = checkOptions(options);
     checkInteger('maxOwners', maxOwners, 1, MAX_U32);
@@ -289,7 +273,7 @@ export class KvIndex {
     const core = KvIndex.#open(this);
     const ids = checkTokens(tokens);
     const { namespace, extraKeys, session, maxOwners = 1, fair = false } = checkOptions(options);
-    const number = session === undefined ? 0 : this.#sessions.numberOf(checkName('session', session));
+    const number = session === undefined ? 0 : this.#sessions.numberOf(checkSessionName(session));
     checkInteger('maxOwners', maxOwners, 1, MAX_U32);
     const root = this.#rootOf(namespace);
     const blocks = Math.floor(ids.length / this.blockSize);
@@ -315,7 +299,7 @@ export class KvIndex {
   }
 
   #rootOf(namespace: Namespace | undefined): bigint {
-    if (namespace === undefined) return this.#root;
+    if (namespace === undefined) return this.#settings.root;
     const root = namespaceRoot(namespace);
     this.#namespaces.note(root, namespace);
     return root;
@@ -330,7 +314,7 @@ export class KvIndex {
       core,
       workers: this.#workers.handles(),
       blockSize: this.blockSize,
-      root: this.#root,
+      root: this.#settings.root,
       namespaces: this.#namespaces,
       nowMs,
     };
@@ -356,48 +340,23 @@ export class KvIndex {
   /** The whole state with its names, as a new `Uint8Array`. */
   snapshot(): Uint8Array {
     const core = KvIndex.#open(this);
-    return encodeSnapshot({
-      settings: { blockSize: this.blockSize, root: String(this.#root) },
-      workers: this.#workers.handles().map(({ slot, name, dpRank, tier }) => [slot, name, dpRank, tier]),
-      sessions: [...this.#sessions.entries()],
-      index: core.snapshot(),
-    });
+    return saveParts({ core, workers: this.#workers, sessions: this.#sessions }, this.#settings);
   }
 
   /**
    * Replaces the whole state by a snapshot's. All handles are stale afterwards: `addWorker` or `workers` give those of
-   * the restored workers. Of more than `maxSessions` sessions the least recently owning ones end. ERR_KVIDX_BAD_SNAPSHOT names the first bad section (damaged, or of an index with another
-   * block size or namespace); the state is unchanged then.
+   * the restored workers. Of more than `maxSessions` sessions the least recently owning ones end.
+   * ERR_KVIDX_BAD_SNAPSHOT names the first bad section (damaged, contradicting another section, or of an index with
+   * another block size or namespace); the state is unchanged then.
    */
   restore(bytes: Uint8Array): void {
-    const core = KvIndex.#open(this);
-    const content = decodeSnapshot(checkBytes(bytes));
-    const { blockSize, root } = content.settings;
-    if (blockSize !== this.blockSize) {
-      throw badSnapshot('settings', `its block size is ${blockSize}, this index has ${this.blockSize}`);
-    }
-    if (root !== String(this.#root)) throw badSnapshot('settings', 'its namespace is not that of this index');
-
-    const fresh = seam.createIndex({ maxSessions: this.#maxSessions });
-    const bad = fresh.restore(content.index);
-    if (bad !== '') {
-      fresh.close();
-      throw badSnapshot('index', `its part "${bad}" is damaged`);
-    }
-    this.#workers = new WorkerTable();
-    for (const [slot, name, dpRank, tier] of content.workers) {
-      this.#workers.add(new WorkerHandle(name, dpRank, tier, slot), fresh.incarnation(slot));
-    }
-    this.#sessions = new SessionTable();
-    for (const [name, number] of content.sessions) this.#sessions.add(name, number);
-    this.#slotCount = fresh.slotCount();
-    this.#core = fresh;
-    core.close();
-    const excess = Math.max(0, content.sessions.length - this.#maxSessions);
-    for (const number of fresh.sessionNumbers().subarray(0, excess)) {
-      fresh.endSession(number);
-      this.#sessions.delete(number);
-    }
+    const before = KvIndex.#open(this);
+    const { core, workers, sessions } = restoreParts(checkBytes(bytes), this.#settings);
+    this.#core = core;
+    this.#slotCount = core.slotCount();
+    this.#workers = workers;
+    this.#sessions = sessions;
+    before.close();
   }
 
   /** Gives memory that is reserved but unused back. */
@@ -428,17 +387,4 @@ export class KvIndex {
   [Symbol.dispose](): void {
     this.close();
   }
-}
-
-function checkMode(mode: unknown): number {
-  if (mode === 'prefix' || mode === 'set') return MODE[mode];
-  if (typeof mode !== 'string') throw invalidArgType('mode', 'a string', mode);
-  throw outOfRange('mode', '"prefix" or "set"', mode);
-}
-
-/** The seam's parent: undefined (the root), null (unknown) or a hash. */
-function checkParent(parent: StoreOptions['parent']): bigint | null | undefined {
-  if (parent === undefined) return undefined;
-  if (parent === 'unknown') return null;
-  return checkHash(parent, 'parent');
 }

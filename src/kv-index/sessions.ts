@@ -1,3 +1,5 @@
+import { checkName } from '../validate.js';
+
 /** Names of the sessions that own blocks, kept in step with the core's numbers. */
 export class SessionTable {
   readonly #numbers = new Map<string, number>();
@@ -25,3 +27,5 @@ export class SessionTable {
     return this.#numbers.entries();
   }
 }
+
+export const checkSessionName = (name: unknown): string => checkName('session', name);

@@ -1,87 +1,149 @@
-import { KvidxError } from '../errors.js';
 import { seam } from '../native/index.js';
-import type { Tier } from './workers.js';
+import type { CoreIndex } from '../native/seam.js';
+import { checkInteger, checkOptions } from '../validate.js';
+import { type IndexSettings, MAX_U32 } from './options.js';
+import { checkSessionName, SessionTable } from './sessions.js';
+import { badSnapshot, decodeFile, encodeFile, type Section } from './snapshot-file.js';
+import { checkWorkerName, checkWorkerOptions, type Tier, WorkerHandle, WorkerTable } from './workers.js';
 
 /*
- * Snapshot file: what the core does not know (names, block size, namespace) around the core's own snapshot.
+ * The JSON of a snapshot's sections, none of it trusted: a file whose checksums hold may still come from a faulty or
+ * malicious writer.
  *
- *   magic "kvidxsn1" | settings | workers | sessions | index
- *   section = u64le(payload bytes) | payload | u64le(check)
- *   check   = XXH64(length and payload, seed = check of the section before; 0 for the first)
- *
- * The chained checks tie the sections of one snapshot together: one from another file is damage. The first three
- * payloads are JSON, the last is the core's.
+ *   settings  {"blockSize": …, "root": "…"}
+ *   workers   [[slot, name, dpRank, tier], …]
+ *   sessions  [[name, number], …]
  */
 
-const MAGIC = new TextEncoder().encode('kvidxsn1');
-const SECTIONS = ['settings', 'workers', 'sessions', 'index'] as const;
-
-export interface SnapshotSettings {
-  readonly blockSize: number;
-  /** Decimal root of the default namespace. */
-  readonly root: string;
+/** What a restore replaces, as one. */
+export interface IndexParts {
+  readonly core: CoreIndex;
+  readonly workers: WorkerTable;
+  readonly sessions: SessionTable;
 }
 
-export interface SnapshotContent {
-  readonly settings: SnapshotSettings;
-  /** Slot, name, dpRank, tier. */
-  readonly workers: readonly (readonly [number, string, number, Tier])[];
-  /** Name and number. */
-  readonly sessions: readonly (readonly [string, number])[];
-  readonly index: Uint8Array;
+type SavedWorker = readonly [slot: number, name: string, dpRank: number, tier: Tier];
+type SavedSession = readonly [name: string, number: number];
+
+export function saveParts({ core, workers, sessions }: IndexParts, settings: IndexSettings): Uint8Array {
+  const saved = workers
+    .handles()
+    .map(({ slot, name, dpRank, tier }): SavedWorker => [slot, name, dpRank, tier]);
+  return encodeFile({
+    settings: toJson({ blockSize: settings.blockSize, root: String(settings.root) }),
+    workers: toJson(saved),
+    sessions: toJson([...sessions.entries()]),
+    index: core.snapshot(),
+  });
 }
 
-export function badSnapshot(section: string, problem: string): KvidxError {
-  return new KvidxError(
-    'ERR_KVIDX_BAD_SNAPSHOT',
-    `snapshot section "${section}": ${problem}; nothing was restored`,
-  );
-}
+/** The parts of a saved index. ERR_KVIDX_BAD_SNAPSHOT names the first bad section. */
+export function restoreParts(bytes: Uint8Array, settings: IndexSettings): IndexParts {
+  const payloads = decodeFile(bytes);
+  const read = <T>(section: Section, check: (json: unknown) => T) =>
+    inSection(section, () => check(fromJson(payloads[section])));
+  read('settings', (json) => checkSettings(json, settings));
+  const savedWorkers = read('workers', (json) => checkList(json, 4).map(checkSavedWorker));
+  const savedSessions = read('sessions', (json) => checkList(json, 2).map(checkSavedSession));
 
-export function encodeSnapshot(content: SnapshotContent): Uint8Array {
-  const payloads = SECTIONS.map((name) =>
-    name === 'index' ? content.index : new TextEncoder().encode(JSON.stringify(content[name])),
-  );
-  const bytes = new Uint8Array(payloads.reduce((size, payload) => size + payload.length + 16, MAGIC.length));
-  const view = new DataView(bytes.buffer);
-  bytes.set(MAGIC);
-  let at = MAGIC.length;
-  let check = 0n;
-  for (const payload of payloads) {
-    view.setBigUint64(at, BigInt(payload.length), true);
-    bytes.set(payload, at + 8);
-    const end = at + 8 + payload.length;
-    check = seam.xxh64(bytes.subarray(at, end), check);
-    view.setBigUint64(end, check, true);
-    at = end + 8;
+  const core = seam.createIndex({ maxSessions: settings.maxSessions });
+  try {
+    const bad = core.restore(payloads.index);
+    if (bad !== '') throw badSnapshot('index', `its part "${bad}" is damaged`);
+    const workers = inSection('workers', () => tableOfWorkers(savedWorkers, core));
+    const sessions = inSection('sessions', () => tableOfSessions(savedSessions, core));
+    endExcessSessions(core, sessions, settings.maxSessions);
+    return { core, workers, sessions };
+  } catch (error) {
+    core.close();
+    throw error;
   }
-  return bytes;
 }
 
-/** The content of an undamaged snapshot; `index` is a view into `bytes`. ERR_KVIDX_BAD_SNAPSHOT names the section. */
-export function decodeSnapshot(bytes: Uint8Array): SnapshotContent {
-  if (MAGIC.some((byte, i) => bytes[i] !== byte)) throw badSnapshot('magic', 'this is no kvidx snapshot');
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const payloads: Uint8Array[] = [];
-  let at = MAGIC.length;
-  let check = 0n;
-  for (const name of SECTIONS) {
-    const end = at + 8 + payloadLength(view, at, name);
-    check = seam.xxh64(bytes.subarray(at, end), check);
-    if (view.getBigUint64(end, true) !== check) throw badSnapshot(name, 'its checksum does not match');
-    payloads.push(bytes.subarray(at + 8, end));
-    at = end + 8;
+/** Whatever `read` throws is a fault of the section. */
+function inSection<T>(section: Section, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw badSnapshot(section, (error as Error).message, error);
   }
-  if (at !== bytes.length) throw badSnapshot('end', `${bytes.length - at} bytes too many`);
-  const [settings, workers, sessions] = payloads.map((payload, i) =>
-    i < 3 ? JSON.parse(new TextDecoder().decode(payload)) : undefined,
-  );
-  return { settings, workers, sessions, index: payloads[3]! };
 }
 
-function payloadLength(view: DataView, at: number, section: string): number {
-  if (at + 16 > view.byteLength) throw badSnapshot(section, 'the file ends before it');
-  const length = view.getBigUint64(at, true);
-  if (length > BigInt(view.byteLength - at - 16)) throw badSnapshot(section, 'it is longer than the file');
-  return Number(length);
+function toJson(value: unknown): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(value));
+}
+
+function fromJson(payload: Uint8Array): unknown {
+  return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(payload));
+}
+
+// ------------------------------------------------------------------------------------------------------- shapes
+
+function checkSettings(json: unknown, settings: IndexSettings): void {
+  const { blockSize, root } = checkOptions(json as object, 'the content') as Record<string, unknown>;
+  if (blockSize !== settings.blockSize) {
+    throw new Error(`its block size is ${JSON.stringify(blockSize)}, this index has ${settings.blockSize}`);
+  }
+  if (root !== String(settings.root)) throw new Error('its namespace is not that of this index');
+}
+
+/** A list of entries of `width` values each. */
+function checkList(json: unknown, width: number): unknown[][] {
+  if (!Array.isArray(json)) throw new Error('it is no list');
+  for (const [i, entry] of json.entries()) {
+    if (!Array.isArray(entry) || entry.length !== width) throw new Error(`entry ${i} is no list of ${width}`);
+  }
+  return json;
+}
+
+function checkSavedWorker([slot, name, dpRank, tier]: unknown[]): SavedWorker {
+  const options = checkWorkerOptions({ dpRank: dpRank as number, tier: tier as Tier });
+  return [checkInteger('slot', slot, 0, MAX_U32), checkWorkerName(name), options.dpRank, options.tier];
+}
+
+function checkSavedSession([name, number]: unknown[]): SavedSession {
+  return [checkSessionName(name), checkInteger('session number', number, 1, MAX_U32)];
+}
+
+// ------------------------------------------------------------------------------------------------------- tables
+
+function tableOfWorkers(saved: readonly SavedWorker[], core: CoreIndex): WorkerTable {
+  const slots = saved.map(([slot]) => slot);
+  if (!isSameSet(slots, core.slotNumbers())) throw new Error('its slots are not those of the index');
+  const table = new WorkerTable();
+  for (const [slot, name, dpRank, tier] of saved) {
+    if (table.find(name, dpRank, tier))
+      throw new Error(`worker ${JSON.stringify([name, dpRank, tier])} twice`);
+    table.add(new WorkerHandle(name, dpRank, tier, slot), core.incarnation(slot));
+  }
+  return table;
+}
+
+function tableOfSessions(saved: readonly SavedSession[], core: CoreIndex): SessionTable {
+  const numbers = saved.map(([, number]) => number);
+  if (!isSameSet(numbers, core.sessionNumbers())) throw new Error('its numbers are not those of the index');
+  const table = new SessionTable();
+  for (const [name, number] of saved) {
+    if (table.numberOf(name) !== 0) throw new Error(`session ${JSON.stringify(name)} twice`);
+    table.add(name, number);
+  }
+  return table;
+}
+
+/** `expected` has no number twice, and so has `numbers` when the answer is true. */
+function isSameSet(numbers: readonly number[], expected: Uint32Array): boolean {
+  if (numbers.length !== expected.length) return false;
+  const sorted = expected.slice().sort();
+  return Uint32Array.from(numbers)
+    .sort()
+    .every((number, i) => number === sorted[i]);
+}
+
+/** The saved index may have allowed more sessions than the restored one. */
+function endExcessSessions(core: CoreIndex, sessions: SessionTable, maxSessions: number): void {
+  const numbers = core.sessionNumbers();
+  for (const number of numbers.subarray(0, Math.max(0, numbers.length - maxSessions))) {
+    core.endSession(number);
+    sessions.delete(number);
+  }
 }
