@@ -9,7 +9,6 @@ import {
 } from '../native/seam.js';
 import { type Block, emptyState, type IndexState, type Predecessor, type Slot } from './index-state.js';
 import { describeState, findBrokenInvariant } from './inspect.js';
-import { NumberPool } from './number-pool.js';
 import { countOrphans, firstBadBlock, hasResidentPath, tellPredecessors } from './predecessors.js';
 import { decodeSnapshot, encodeSnapshot } from './snapshot.js';
 
@@ -40,7 +39,6 @@ class ReferenceIndex implements CoreIndex {
   readonly #maxSessions: number;
   readonly #hasher: Pick<HashSeam, 'xxh64' | 'seqHashes'>;
   #state: IndexState = emptyState();
-  #sessionNumbers = this.#newPool();
 
   constructor(options: CoreIndexOptions, hasher: Pick<HashSeam, 'xxh64' | 'seqHashes'>) {
     this.#maxSessions = options.maxSessions;
@@ -155,11 +153,11 @@ class ReferenceIndex implements CoreIndex {
 
   own(session: number, seq: BigUint64Array, nowMs: number, result: Float64Array): number {
     clearResult(result);
-    const { sessions } = this.#state;
+    const { sessions, sessionNumbers } = this.#state;
     const hashes = Array.from(seq);
     const present = sessions.get(session);
     if (hashes.length === 0 || this.#refuses(hashes, undefined, result)) return present ? session : 0;
-    const number = present ? session : this.#sessionNumbers.take();
+    const number = present ? session : sessionNumbers.take();
     const owner = present ?? { lastOwnMs: nowMs, blocks: new Set<bigint>() };
     owner.lastOwnMs = nowMs;
     sessions.delete(number);
@@ -191,7 +189,7 @@ class ReferenceIndex implements CoreIndex {
       this.#forgetUnknown(hash, block);
     }
     this.#state.sessions.delete(session);
-    this.#sessionNumbers.giveBack(session);
+    this.#state.sessionNumbers.giveBack(session);
     return owner.blocks.size;
   }
 
@@ -296,7 +294,6 @@ class ReferenceIndex implements CoreIndex {
       state.incarnations[slot] = Math.max(before[slot] ?? 0, state.incarnations[slot] ?? 0) + 1;
     }
     this.#state = state;
-    this.#sessionNumbers = this.#newPool();
     return '';
   }
 
@@ -316,10 +313,6 @@ class ReferenceIndex implements CoreIndex {
   }
 
   // --------------------------------------------------------------------------------------------------- internals
-
-  #newPool(): NumberPool {
-    return new NumberPool((number) => this.#state.sessions.has(number));
-  }
 
   #liveSlot(slot: number, incarnation: number): Slot | undefined {
     return this.#state.incarnations[slot] === incarnation ? this.#state.slots[slot] : undefined;

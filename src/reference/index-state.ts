@@ -1,3 +1,5 @@
+import { NumberPool } from './number-pool.js';
+
 /**
  * What an index is, exactly: which slot holds which blocks, which session owns which, and the predecessor of every
  * known block. The counts in `Block` repeat what the sets say, so that no question about one block asks every set.
@@ -34,6 +36,8 @@ export interface IndexState {
   readonly incarnations: number[];
   /** By session number, least recently owning first. */
   readonly sessions: Map<number, Session>;
+  /** Every number ever used is a live session's or waits here. */
+  sessionNumbers: NumberPool;
   duplicates: number;
   unknownRemoves: number;
   rejected: number;
@@ -45,6 +49,7 @@ export function emptyState(): IndexState {
     slots: [],
     incarnations: [],
     sessions: new Map(),
+    sessionNumbers: new NumberPool(),
     duplicates: 0,
     unknownRemoves: 0,
     rejected: 0,

@@ -1,27 +1,23 @@
 /**
- * Hands out the smallest number ≥ 1 that is not in use, in O(log n). Numbers that were given back wait in a binary
- * heap; everything from `#fresh` on was never looked at, so a pool over restored numbers costs nothing to set up.
+ * Hands out the smallest number ≥ 1 that is not in use, in O(log n). Every number up to `#highest` is in use or waits
+ * in a binary heap.
  */
 export class NumberPool {
-  readonly #inUse: (number: number) => boolean;
-  readonly #heap: number[] = [];
-  #fresh = 1;
+  readonly #heap: number[];
+  #highest: number;
 
-  constructor(inUse: (number: number) => boolean) {
-    this.#inUse = inUse;
+  /** `free`: the numbers below `highest` or equal to it that are not in use, ascending. */
+  constructor(highest = 0, free: readonly number[] = []) {
+    this.#highest = highest;
+    // An ascending list is a heap as it is.
+    this.#heap = free.slice();
   }
 
   take(): number {
-    if (this.#heap.length > 0) return this.#pop();
-    while (this.#inUse(this.#fresh)) this.#fresh++;
-    return this.#fresh++;
+    return this.#heap.length > 0 ? this.#pop() : ++this.#highest;
   }
 
   giveBack(number: number): void {
-    if (number < this.#fresh) this.#push(number);
-  }
-
-  #push(number: number): void {
     const heap = this.#heap;
     let at = heap.length;
     while (at > 0) {
@@ -31,6 +27,11 @@ export class NumberPool {
       at = up;
     }
     heap[at] = number;
+  }
+
+  /** Numbers given back and not taken again, ascending. */
+  free(): number[] {
+    return this.#heap.toSorted((a, b) => a - b);
   }
 
   #pop(): number {

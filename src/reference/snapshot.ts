@@ -1,6 +1,7 @@
 import type { HashSeam } from '../native/seam.js';
 import { type Block, emptyState, type IndexState, type Predecessor } from './index-state.js';
 import { findCycle } from './inspect.js';
+import { NumberPool } from './number-pool.js';
 import { ByteReader, ByteWriter, DamagedSnapshot } from './snapshot-bytes.js';
 
 /**
@@ -9,7 +10,8 @@ import { ByteReader, ByteWriter, DamagedSnapshot } from './snapshot-bytes.js';
  *   header    u32 'KVIX', u32 version
  *   section   u32 tag, u32 0, u64 payload bytes, payload, u64 XXH64(tag … payload, seed 0); five of them, in order:
  *   1 slots     u32 n, n × {u32 slot, u32 incarnation, f64 lastStoreMs}; u32 n, n × {u32 free slot, u32 incarnation}
- *   2 sessions  u32 n, n × {u32 session, f64 lastOwnMs}, least recently owning first
+ *   2 sessions  u32 n, n × {u32 session, f64 lastOwnMs}, least recently owning first; u32 m, m × u32 free session,
+ *               ascending; together exactly 1 … n + m
  *   3 chains    u64 n, n × {u8 kind of the block before (0 root, 1 hash, 2 unknown), u8[3] 0, u32 length, u64 hash,
  *               u64[length] hashes, u32 n, n × {u32 slot, u32 begin, u32 end}, u32 n, n × {u32 session, u32 length}}
  *   4 counters  u64 duplicates, u64 unknownRemoves, u64 rejected
@@ -22,6 +24,7 @@ const MAGIC = 0x5849564b;
 const VERSION = 1;
 const SECTIONS = ['slots', 'sessions', 'chains', 'counters', 'end'] as const;
 const MAX_CHAIN = 4096;
+const MAX_U32 = 0xffff_ffff;
 const KIND = { root: 0, hash: 1, unknown: 2 } as const;
 
 type Checksum = Pick<HashSeam, 'xxh64'>;
@@ -99,12 +102,15 @@ const WRITE: Record<(typeof SECTIONS)[number], (out: ByteWriter, state: IndexSta
     }
   },
 
-  sessions(out, { sessions }) {
+  sessions(out, { sessions, sessionNumbers }) {
     out.u32(sessions.size);
     for (const [number, { lastOwnMs }] of sessions) {
       out.u32(number);
       out.f64(lastOwnMs);
     }
+    const free = sessionNumbers.free();
+    out.u32(free.length);
+    for (const number of free) out.u32(number);
   },
 
   chains(out, state) {
@@ -203,25 +209,36 @@ const READ: Record<(typeof SECTIONS)[number], (payload: ByteReader, state: Index
     for (let i = 0; i < live; i++) {
       const slot = payload.u32();
       demand(!(slot in incarnations));
-      incarnations[slot] = payload.u32();
+      incarnations[slot] = readIncarnation(payload);
       slots[slot] = { lastStoreMs: payload.f64(), blocks: new Set() };
     }
     const free = payload.count(8);
     for (let i = 0; i < free; i++) {
       const slot = payload.u32();
       demand(!(slot in incarnations));
-      incarnations[slot] = payload.u32();
+      incarnations[slot] = readIncarnation(payload);
     }
     demand(incarnations.length === live + free);
   },
 
-  sessions(payload, { sessions }) {
-    const count = payload.count(12);
-    for (let i = 0; i < count; i++) {
+  sessions(payload, state) {
+    const { sessions } = state;
+    const live = payload.count(12);
+    for (let i = 0; i < live; i++) {
       const number = payload.u32();
       demand(number !== 0 && !sessions.has(number));
       sessions.set(number, { lastOwnMs: payload.f64(), blocks: new Set() });
     }
+    const free: number[] = [];
+    for (let left = payload.count(4); left > 0; left--) {
+      const number = payload.u32();
+      demand(number > (free.at(-1) ?? 0) && !sessions.has(number));
+      free.push(number);
+    }
+    const highest = live + free.length;
+    demand((free.at(-1) ?? 0) <= highest);
+    for (const number of sessions.keys()) demand(number <= highest);
+    state.sessionNumbers = new NumberPool(highest, free);
   },
 
   chains(payload, state) {
@@ -243,6 +260,13 @@ const READ: Record<(typeof SECTIONS)[number], (payload: ByteReader, state: Index
 
   end() {},
 };
+
+/** Restoring raises it once more. */
+function readIncarnation(payload: ByteReader): number {
+  const incarnation = payload.u32();
+  demand(incarnation !== MAX_U32);
+  return incarnation;
+}
 
 function readChain(payload: ByteReader, { blocks, slots, sessions }: IndexState): void {
   const kind = payload.u32();

@@ -8,6 +8,7 @@ export interface Content {
   slots: [slot: number, incarnation: number, lastStoreMs: number][];
   freeSlots: [slot: number, incarnation: number][];
   sessions: [session: number, lastOwnMs: number][];
+  freeSessions: number[];
   chains: Chain[];
   tags: number[];
   /** Bytes after the end section. */
@@ -22,7 +23,7 @@ interface Chain {
   owners: [session: number, length: number][];
 }
 
-/** Slots 0 and 2 live, session 5; 10 → 11 → 12, and 20 → 21 after 11; an orphan 30. */
+/** Slots 0 and 2 live, session 5 of 1 … 6; 10 → 11 → 12, and 20 → 21 after 11; an orphan 30. */
 export function possible(): Content {
   return {
     magic: 0x5849564b,
@@ -33,6 +34,7 @@ export function possible(): Content {
     ],
     freeSlots: [[1, 3]],
     sessions: [[5, 7]],
+    freeSessions: [1, 2, 3, 4, 6],
     chains: [
       {
         kind: 0,
@@ -81,6 +83,8 @@ export function encode(content: Content): Uint8Array {
       out.u32(session);
       out.f64(lastOwnMs);
     }
+    out.u32(content.freeSessions.length);
+    for (const session of content.freeSessions) out.u32(session);
   });
   section(2, () => {
     out.u64(content.chains.length);

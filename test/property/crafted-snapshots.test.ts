@@ -55,6 +55,20 @@ const IMPOSSIBLE: [section: string, what: string, spoil: (content: Content) => v
     },
   ],
   [
+    'slots',
+    'the last incarnation of a live slot',
+    (c) => {
+      c.slots[0]![1] = 2 ** 32 - 1;
+    },
+  ],
+  [
+    'slots',
+    'the last incarnation of a free slot',
+    (c) => {
+      c.freeSlots[0]![1] = 2 ** 32 - 1;
+    },
+  ],
+  [
     'sessions',
     'session 0',
     (c) => {
@@ -66,6 +80,83 @@ const IMPOSSIBLE: [section: string, what: string, spoil: (content: Content) => v
     'a session twice',
     (c) => {
       c.sessions.push([5, 8]);
+    },
+  ],
+  [
+    'sessions',
+    'an enormous session number',
+    (c) => {
+      c.sessions[0]![0] = 2 ** 32 - 1;
+    },
+  ],
+  [
+    'sessions',
+    'a live session left out',
+    (c) => {
+      c.sessions = [];
+    },
+  ],
+  [
+    'sessions',
+    'free session 0',
+    (c) => {
+      c.freeSessions.unshift(0);
+    },
+  ],
+  [
+    'sessions',
+    'a free session twice',
+    (c) => {
+      c.freeSessions.splice(1, 0, 1);
+    },
+  ],
+  [
+    'sessions',
+    'a session both live and free',
+    (c) => {
+      c.freeSessions.splice(4, 0, 5);
+    },
+  ],
+  [
+    'sessions',
+    'a session both live and free, instead of another',
+    (c) => {
+      c.freeSessions = [1, 2, 3, 5, 6];
+    },
+  ],
+  [
+    'sessions',
+    'a free session left out',
+    (c) => {
+      c.freeSessions = [1, 2, 4, 6];
+    },
+  ],
+  [
+    'sessions',
+    'no free sessions',
+    (c) => {
+      c.freeSessions = [];
+    },
+  ],
+  [
+    'sessions',
+    'free sessions out of order',
+    (c) => {
+      c.freeSessions.reverse();
+    },
+  ],
+  [
+    'sessions',
+    'a free session beyond all',
+    (c) => {
+      c.freeSessions = [1, 2, 3, 4, 7];
+    },
+  ],
+  [
+    'sessions',
+    'an enormous free session',
+    (c) => {
+      c.freeSessions.push(2 ** 32 - 1);
     },
   ],
   [
@@ -261,6 +352,18 @@ describe.each([
     const out = new Uint32Array(3);
     index.exclusiveOverlap(5, BigUint64Array.of(10n, 11n, 20n, 21n), 0, 1, out);
     expect(Array.from(out)).toEqual([1, 0, 3]);
+    index.close();
+  });
+
+  it('gives the free sessions of the file next, the smallest first', () => {
+    const index = seam.createIndex({ maxSessions: 0 });
+    index.own(0, BigUint64Array.of(1n), 0, new Float64Array(7));
+    expect(index.restore(encode(possible()))).toBe('');
+    const own = (hash: bigint) => index.own(0, BigUint64Array.of(hash), 8, new Float64Array(7));
+    expect([100n, 101n, 102n].map(own)).toEqual([1, 2, 3]);
+    index.endSession(2);
+    expect([103n, 104n, 105n, 106n].map(own)).toEqual([2, 4, 6, 7]);
+    expect(index.validate()).toBe('');
     index.close();
   });
 
