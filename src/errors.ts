@@ -42,9 +42,17 @@ export function lengthMismatch(message: string): RangeError {
   return Object.assign(new RangeError(message), { code: 'ERR_KVIDX_LENGTH_MISMATCH' as const });
 }
 
+/** Has this error one of the codes above? Those of the addon do, and are no `KvidxError`. */
+export function hasKvidxCode(error: unknown): error is Error & { readonly code: KvidxErrorCode } {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return error instanceof Error && typeof code === 'string' && code.startsWith('ERR_KVIDX_');
+}
+
 function describe(value: unknown): string {
   if (typeof value === 'bigint') return `${value}n`;
   if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
+  if (typeof value === 'function') return 'a function';
   if (value === null || typeof value !== 'object') return String(value);
-  return value.constructor?.name ? `a ${value.constructor.name}` : 'an object';
+  const name = value.constructor?.name || 'object';
+  return `${/^[AEIOaeio]/.test(name) ? 'an' : 'a'} ${name}`;
 }

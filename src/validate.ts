@@ -1,5 +1,6 @@
 import { types } from 'node:util';
 import { invalidArgType, lengthMismatch, outOfRange } from './errors.js';
+import { counted } from './text.js';
 
 /*
  * Every check of a caller's value, once. A check answers the value in the form that the seam takes.
@@ -52,7 +53,9 @@ export function checkOut<T extends OutArray>(
   }
   checkBuffer(out, what);
   if (out.length !== length) {
-    throw lengthMismatch(`${what} must have ${length} elements, one for each answer, got ${out.length}`);
+    throw lengthMismatch(
+      `${what} must have ${counted(length, 'element')}, one for each answer, got ${out.length}`,
+    );
   }
   return out as unknown as T;
 }

@@ -1,7 +1,8 @@
 import type { ApcAnalysis } from '../analysis/apc.js';
 import type { ApcResult } from '../analysis/request-log.js';
+import { grouped } from '../text.js';
 import { conventionText } from './apc-text.js';
-import { bar, gib, grouped, percent } from './format.js';
+import { bar, gib, percent } from './format.js';
 import { table } from './table.js';
 
 const BAR_CELLS = 40;

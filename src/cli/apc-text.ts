@@ -1,5 +1,5 @@
 import type { ApcAnalysis } from '../analysis/apc.js';
-import { grouped } from './format.js';
+import { counted, grouped } from '../text.js';
 
 /** How ids and input lengths go together, in words. */
 export function conventionText({ blockSize: verdict, result }: ApcAnalysis): string {
@@ -10,6 +10,6 @@ export function conventionText({ blockSize: verdict, result }: ApcAnalysis): str
   const fit =
     verdict.contradictingRows === 0
       ? 'in every row'
-      : `except in ${grouped(verdict.contradictingRows)} of ${grouped(result.n_requests)} rows, first in line ${verdict.firstContradictingLine}`;
+      : `except in ${grouped(verdict.contradictingRows)} of ${counted(result.n_requests, 'row')}, first in line ${verdict.firstContradictingLine}`;
   return `${verdict.inferred ? 'inferred' : 'given'}; ${rule} ${fit}`;
 }

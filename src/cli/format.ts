@@ -1,8 +1,3 @@
-/** 1234567 → `1,234,567`. */
-export function grouped(n: number): string {
-  return String(n).replace(/\B(?=(\d{3})+$)/g, ',');
-}
-
 /** 0.97327 → `97.33 %`. */
 export function percent(rate: number): string {
   return `${(rate * 100).toFixed(2)} %`;

@@ -1,6 +1,7 @@
 import { types } from 'node:util';
 import { invalidArgType, outOfRange } from '../errors.js';
 import type { FlatExtraKeys } from '../native/seam.js';
+import { counted } from '../text.js';
 import { checkHash } from '../validate.js';
 
 /**
@@ -24,7 +25,7 @@ export function flattenExtraKeys(
   const flat: { block: number; key: bigint }[] = [];
   for (const [block, keys] of extraKeys as ExtraKeys) {
     if (!Number.isInteger(block) || block < first || block >= first + count) {
-      const hashed = `one of the ${count} full blocks that this call hashes, from ${first} on`;
+      const hashed = `one of the ${counted(count, 'full block')} that this call hashes, from ${first} on`;
       throw outOfRange('a block index of extraKeys', hashed, block);
     }
     if (!Array.isArray(keys))

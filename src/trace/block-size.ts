@@ -1,4 +1,5 @@
 import { KvidxError } from '../errors.js';
+import { counted, grouped } from '../text.js';
 
 /** `ceil`: a partial last block has an id; `floor`: only full blocks have. */
 export type BlockConvention = 'ceil' | 'floor';
@@ -115,7 +116,7 @@ export class BlockSizeCheck {
     if (rows * 2 > this.rows) {
       throw new KvidxError(
         'ERR_KVIDX_BAD_TRACE',
-        `${trace}: block size ${given} contradicts ${rows} of ${this.rows} rows (first: line ${firstLine}) even by ` +
+        `${trace}: block size ${given} contradicts ${grouped(rows)} of ${counted(this.rows, 'row')} (first: line ${firstLine}) even by ` +
           `${convention}, the better of ceil and floor. Leave the block size out to have it inferred.`,
       );
     }
