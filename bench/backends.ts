@@ -1,6 +1,6 @@
 import { KvidxError } from '../src/errors.js';
 import { findAddon } from '../src/native/load.js';
-import type { Seam } from '../src/native/seam.js';
+import type { CoreIndex, Seam } from '../src/native/seam.js';
 import { createReferenceSeam } from '../src/reference/index.js';
 
 /** The flat hash table of `native/bench`: seq hash → bitmap of 64 slots. */
@@ -27,11 +27,19 @@ export function benchAddon(): BenchAddon {
 
 export { createReferenceSeam as referenceSeam };
 
+/** An empty index with slots 0 … slots − 1. */
+export function openIndex(seam: Seam, slots: number): CoreIndex {
+  const index = seam.createIndex({ maxSessions: 0 });
+  for (let slot = 0; slot < slots; slot++) index.addSlot();
+  return index;
+}
+
 function load(name: string): Seam {
   const search = findAddon(name);
   if ('addon' in search) return search.addon;
   throw new KvidxError(
     'ERR_KVIDX_NATIVE_LOAD',
-    `the benches need the addon ${name}.node; build it with "npm rebuild kvidx". Tried:\n${search.refused.join('\n')}`,
+    `the benches need the addon ${name}.node. Build it with "npm run build:native" in a checkout, "npm rebuild kvidx" ` +
+      `where kvidx is installed. Tried: ${search.refused.join('; ')}`,
   );
 }

@@ -1,4 +1,5 @@
 import { Bench, type FnReturnedObject, type Task } from 'tinybench';
+import { hasKvidxCode, KvidxError } from '../src/errors.js';
 
 /** What a figure should be; printed beside it. */
 export type Target = { readonly atLeast: number } | { readonly atMost: number };
@@ -14,7 +15,7 @@ export interface Figure {
   readonly target?: Target;
 }
 
-/** What a scenario's process sends to its parent. */
+/** What a scenario found. */
 export interface ScenarioResult {
   readonly scenario: string;
   /** Smaller sizes and shorter rounds: the figures are no measure for the targets. */
@@ -23,6 +24,9 @@ export interface ScenarioResult {
   readonly checks: readonly string[];
   readonly figures: readonly Figure[];
 }
+
+/** What a scenario's process sends to its parent: its result, or why there is none. */
+export type ScenarioMessage = { readonly result: ScenarioResult } | { readonly failure: string };
 
 export interface ScenarioContext {
   readonly quick: boolean;
@@ -39,24 +43,32 @@ export function meets(figure: Figure): boolean | undefined {
     : figure.value <= figure.target.atMost;
 }
 
-/** The main of a scenario's process: runs it and sends its result to the parent (or prints it when there is none). */
+/** The main of a scenario's process: runs it and tells the parent (or prints, when there is none) how it went. */
 export async function runScenario(
   scenario: string,
   body: (context: ScenarioContext) => Figure[] | Promise<Figure[]>,
 ): Promise<void> {
   const quick = process.argv.includes('--quick');
   const checks: string[] = [];
-  const figures = await body({
-    quick,
-    progress: (message) => void process.stderr.write(`${scenario}: ${message}\n`),
-    check(text, holds) {
-      if (!holds) throw new Error(`check failed: ${text}`);
-      checks.push(text);
-    },
-  });
-  const result: ScenarioResult = { scenario, quick, checks, figures };
-  if (process.send) process.send(result);
-  else console.log(JSON.stringify(result, undefined, 2));
+  try {
+    const figures = await body({
+      quick,
+      progress: (message) => void process.stderr.write(`${scenario}: ${message}\n`),
+      check(text, holds) {
+        if (!holds) throw new KvidxError('ERR_KVIDX_INTERNAL', `check failed: ${text}`);
+        checks.push(text);
+      },
+    });
+    tell({ result: { scenario, quick, checks, figures } });
+  } catch (error) {
+    process.exitCode = 1;
+    tell({ failure: hasKvidxCode(error) ? error.message : String((error as Error).stack ?? error) });
+  }
+}
+
+function tell(message: ScenarioMessage): void {
+  if (process.send === undefined) console.log(JSON.stringify(message, undefined, 2));
+  else process.send(message, () => {}); // a parent that is gone waits for nothing
 }
 
 export interface RaceOptions {
@@ -101,10 +113,10 @@ export class Race<Name extends string> {
     return median(this.#rounds.flatMap((round) => [...round.get(name)!])) * 1e6;
   }
 
-  /** How many times as long `a` takes as `b`, at the median, with the range of the rounds. */
+  /** How many times as long `a` takes as `b`: the median of the rounds' ratios of medians, with their range. */
   ratio(a: Name, b: Name): { value: number; range: [number, number] } {
     const each = this.#rounds.map((round) => median(round.get(a)!) / median(round.get(b)!));
-    return { value: this.medianNs(a) / this.medianNs(b), range: [Math.min(...each), Math.max(...each)] };
+    return { value: median(each), range: [Math.min(...each), Math.max(...each)] };
   }
 }
 

@@ -1,5 +1,6 @@
 import { type CoreIndex, MODE, RESULT_LENGTH, type Seam } from '../../src/native/seam.js';
-import { benchAddon, type FlatTable, nativeSeam, referenceSeam } from '../backends.js';
+import { benchAddon, type FlatTable, nativeSeam, openIndex, referenceSeam } from '../backends.js';
+import { raceCrowdedRun } from '../crowded-run.js';
 import { type Figure, median, Race, type Rival, runScenario, type ScenarioContext } from '../harness.js';
 import { makePrompts, type Prompts, type StoreCall, turnByTurn, wholePrompts } from '../prompts.js';
 import { Random } from '../random.js';
@@ -34,7 +35,7 @@ await runScenario('index', async (context) => {
 
   progress('querying the Map twin');
   figures.push(...(await raceTwin(context, native)));
-  figures.push(...furtherHolders(native, quick ? 500 : 5000));
+  figures.push(...furtherHolders(native, quick ? 500 : 5000), ...raceCrowdedRun(context, native));
   return figures;
 });
 
@@ -51,7 +52,7 @@ function buildBoth(native: Seam, prompts: Prompts, calls: readonly StoreCall[], 
   const nsABlock = { index: [] as number[], flat: [] as number[] };
   const ratios: number[] = [];
   for (let round = 1; ; round++) {
-    const index = openIndex(native, prompts);
+    const index = openIndex(native, prompts.slots);
     const flat = benchAddon().createFlatTable();
     let indexNs = 0;
     let flatNs = 0;
@@ -78,12 +79,6 @@ function buildBoth(native: Seam, prompts: Prompts, calls: readonly StoreCall[], 
     ];
     return { index, flat, store };
   }
-}
-
-function openIndex(seam: Seam, prompts: Prompts): CoreIndex {
-  const index = seam.createIndex({ maxSessions: 0 });
-  for (let slot = 0; slot < prompts.slots; slot++) index.addSlot();
-  return index;
 }
 
 function storeArguments(prompts: Prompts, { session, from, to }: StoreCall) {
@@ -142,8 +137,7 @@ function furtherHolders(native: Seam, runs: number): Figure[] {
   const random = new Random(13);
   const prompts = Array.from({ length: runs }, () => random.hashes(blocks));
   const cost = (held: number): number => {
-    const index = native.createIndex({ maxSessions: 0 });
-    for (let slot = 0; slot < slots; slot++) index.addSlot();
+    const index = openIndex(native, slots);
     for (const seq of prompts) index.store(0, index.incarnation(0), seq, undefined, 0, result);
     const before = index.stats();
     for (let slot = 1; slot < slots; slot++) {
@@ -238,7 +232,7 @@ async function raceTwin({ quick, check }: ScenarioContext, native: Seam): Promis
   const prompts = makePrompts({ slots: 64, sessions: quick ? 16 : 128, blocks: 2818, shared: 500 });
   const reference = await referenceSeam();
   const [index, twin] = [native, reference].map((seam) => {
-    const made = openIndex(seam, prompts);
+    const made = openIndex(seam, prompts.slots);
     for (const call of wholePrompts(prompts)) {
       const { slot, seq, parent } = storeArguments(prompts, call);
       made.store(slot, made.incarnation(slot), seq, parent, 0, result);

@@ -1,16 +1,17 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { nativeSeam } from '../../bench/backends.js';
 import { type CatalogueEntry, catalogue } from '../../bench/catalogue.js';
-import { type Figure, meets, type ScenarioResult } from '../../bench/harness.js';
-import { backend } from '../native/index.js';
+import { type Figure, meets, type ScenarioMessage, type ScenarioResult } from '../../bench/harness.js';
 import { packageRoot } from '../native/load.js';
+import { grouped } from '../text.js';
 import type { BenchFlags } from './bench.js';
 import { CliError } from './cli-error.js';
-import { grouped } from './format.js';
+import { writeThenPrint } from './out-file.js';
 import { table } from './table.js';
 
 /** What `--json` prints and `--out` writes. */
@@ -18,6 +19,7 @@ interface BenchReport {
   readonly kvidx: string;
   readonly node: string;
   readonly cpu: string;
+  /** Of the addon: the benches compare backends, whichever `KVIDX_BACKEND` chooses. */
   readonly isa: string;
   readonly date: string;
   readonly scenarios: ScenarioResult[];
@@ -30,15 +32,16 @@ export async function runBench(names: string[], { list, quick, json, out }: Benc
     return;
   }
   const report: BenchReport = { ...machine(), scenarios: [] };
-  if (!json) console.log(`kvidx ${report.kvidx}, Node ${report.node}, ${report.cpu}, hashing: ${report.isa}`);
+  // Nobody reads on: go on only for the file.
+  if (out === undefined) process.stdout.once('error', () => process.exit());
+  if (!json) console.log(`kvidx ${report.kvidx}, Node ${report.node}, ${report.cpu}, addon: ${report.isa}`);
   for (const entry of chosen) {
     const result = await runInOwnProcess(entry, quick ?? false);
     report.scenarios.push(result);
     if (!json) console.log(`\n${render(entry, result)}`);
   }
   const text = `${JSON.stringify(report, undefined, 2)}\n`;
-  if (json) process.stdout.write(text);
-  if (out !== undefined) write(out, text);
+  writeThenPrint(out, text, json ? text : '');
 }
 
 function machine(): Omit<BenchReport, 'scenarios'> {
@@ -46,21 +49,28 @@ function machine(): Omit<BenchReport, 'scenarios'> {
     kvidx: JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')).version,
     node: process.versions.node,
     cpu: cpus()[0]?.model.trim() ?? 'unknown processor',
-    isa: backend().isa,
+    isa: nativeSeam().isa,
     date: new Date().toISOString(),
   };
 }
 
 async function runInOwnProcess({ name, file }: CatalogueEntry, quick: boolean): Promise<ScenarioResult> {
-  const child = fork(fileURLToPath(file), quick ? ['--quick'] : [], { stdio: ['ignore', 2, 2, 'ipc'] });
-  let result: ScenarioResult | undefined;
+  const child = fork(fileURLToPath(file), quick ? ['--quick'] : [], {
+    stdio: ['ignore', 2, 2, 'ipc'],
+    env: { ...process.env, KVIDX_BACKEND: 'native' },
+  });
+  const stop = () => child.kill();
+  process.once('exit', stop);
+  let answer: ScenarioMessage | undefined;
   child.on('message', (message) => {
-    result = message as ScenarioResult;
+    answer = message as ScenarioMessage;
   });
   const [code, signal] = await once(child, 'close');
-  if (code !== 0) throw new CliError(`bench ${name} failed (${signal ?? `exit code ${code}`})`);
-  if (result === undefined) throw new CliError(`bench ${name} ended without a result`);
-  return result;
+  process.off('exit', stop);
+  if (answer !== undefined && 'result' in answer) return answer.result;
+  throw new CliError(
+    `bench ${name}: ${answer?.failure ?? `ended without a result (${signal ?? `exit code ${code}`})`}`,
+  );
 }
 
 function render({ name, description }: CatalogueEntry, { quick, checks, figures }: ScenarioResult): string {
@@ -85,12 +95,4 @@ function verdict(figure: Figure): string {
 /** Three digits, or all of a whole part. */
 function digits(value: number): string {
   return value >= 100 ? grouped(Math.round(value)) : value.toPrecision(3);
-}
-
-function write(file: string, text: string): void {
-  try {
-    writeFileSync(file, text);
-  } catch (error) {
-    throw new CliError(`cannot write ${file}: ${(error as Error).message}`);
-  }
 }

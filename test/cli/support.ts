@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
 
@@ -16,13 +16,17 @@ export interface RunOptions {
   input?: string | Uint8Array;
   /** Closes the other end of standard output at the first bytes, as `head` does. */
   stopReading?: boolean;
+  env?: Record<string, string>;
 }
+
+export type Cli = (args: readonly string[], options?: RunOptions) => Promise<Run>;
 
 /**
  * Compiles the sources (not what an earlier build left in `dist`) and answers a function that runs the command line.
- * Inside the project, so that the compiled files find its package.json.
+ * Inside the project, so that the compiled files find its package.json and its addons; with `addons`, they are a
+ * package of their own that has these prebuilt addons only.
  */
-export function compiledCli(): (args: readonly string[], options?: RunOptions) => Promise<Run> {
+export function compiledCli({ addons }: { addons?: readonly string[] } = {}): Cli {
   mkdirSync(join(root, 'build'), { recursive: true });
   const folder = mkdtempSync(join(root, 'build', 'cli-test-'));
   afterAll(() => rmSync(folder, { recursive: true }));
@@ -37,13 +41,19 @@ export function compiledCli(): (args: readonly string[], options?: RunOptions) =
     '--outDir',
     folder,
   ]);
+  if (addons !== undefined) {
+    const prebuilds = join(folder, 'prebuilds', `${process.platform}-${process.arch}`);
+    mkdirSync(prebuilds, { recursive: true });
+    copyFileSync(join(root, 'package.json'), join(folder, 'package.json'));
+    for (const path of addons) copyFileSync(path, join(prebuilds, basename(path)));
+  }
   const main = join(folder, 'src/cli/main.js');
   return (args, options = {}) => run([main, ...args], options);
 }
 
-function run(args: readonly string[], { input, stopReading }: RunOptions): Promise<Run> {
+function run(args: readonly string[], { input, stopReading, env }: RunOptions): Promise<Run> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, { cwd: root });
+    const child = spawn(process.execPath, args, { cwd: root, env: { ...process.env, ...env } });
     const result: Run = { code: null, stdout: '', stderr: '' };
     child.stdout.setEncoding('utf8').on('data', (text) => {
       result.stdout += text;
