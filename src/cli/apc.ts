@@ -1,5 +1,7 @@
 import { Command, Option } from 'commander';
+import { MAX_CURVE_SIZES } from '../analysis/limits.js';
 import { cacheSizes, integerFrom } from './options.js';
+import { isSameFile } from './out-file.js';
 
 export interface ApcFlags {
   blockSize?: number;
@@ -15,7 +17,8 @@ const NOTES = `
 The trace is JSON lines, hybrid / Bailian or Mooncake, plain or gzip; both are found out from the content. Requests
 count in the order of the file. Every figure is printed with its definition.
 
-Bytes a token for --kv-bytes-per-token: 2 x layers x KV heads x head size x bytes a number (Qwen3-30B-A3B: 98304).
+Bytes a token for --kv-bytes-per-token: 2 x layers x KV heads x head size x bytes a number (Qwen3-30B-A3B: 98304). It
+adds to the tables only; in JSON a size is blocks x block_size x bytes a token.
 
 Examples:
   $ kvidx apc trace.jsonl.gz
@@ -33,8 +36,16 @@ export function apcCommand(): Command {
       'tokens a block (default: inferred from the rows)',
       integerFrom(1, 2 ** 20),
     )
-    .option('--curve <blocks>', 'hit rate of an LRU cache by size: sizes with commas, or auto', cacheSizes)
-    .option('--kv-bytes-per-token <bytes>', 'print cache sizes in GiB as well', integerFrom(1, 2 ** 40))
+    .option(
+      '--curve <blocks>',
+      `hit rate of an LRU cache by size: up to ${MAX_CURVE_SIZES} sizes with commas, or auto`,
+      cacheSizes,
+    )
+    .option(
+      '--kv-bytes-per-token <bytes>',
+      'print cache sizes in GiB as well (in tables)',
+      integerFrom(1, 2 ** 40),
+    )
     .option(
       '--shared-min-sessions <n>',
       'sessions that make a first block shared',
@@ -49,5 +60,10 @@ export function apcCommand(): Command {
     .option('--json', 'print one JSON object instead of tables')
     .option('--out <file>', 'write the JSON object to a file as well')
     .addHelpText('after', NOTES)
-    .action(async (trace: string, flags: ApcFlags) => (await import('./run-apc.js')).runApc(trace, flags));
+    .action(async (trace: string, flags: ApcFlags, command: Command) => {
+      if (flags.out !== undefined && isSameFile(trace, flags.out)) {
+        command.error(`error: --out ${flags.out} is the trace itself, which it would overwrite`);
+      }
+      await (await import('./run-apc.js')).runApc(trace, flags);
+    });
 }

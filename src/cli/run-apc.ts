@@ -1,11 +1,11 @@
-import { writeFile } from 'node:fs/promises';
 import { analyzeApc } from '../analysis/apc.js';
+import { counted } from '../text.js';
 import { BadRow } from '../trace/row-parser.js';
 import { TraceReader } from '../trace/trace-reader.js';
 import type { ApcFlags } from './apc.js';
 import { conventionText } from './apc-text.js';
 import { CliError } from './cli-error.js';
-import { grouped } from './format.js';
+import { writeThenPrint } from './out-file.js';
 import { readingProgress } from './progress.js';
 
 const SKIP_HINT = '(--on-error skip leaves bad rows out and counts them)';
@@ -21,27 +21,19 @@ export async function runApc(trace: string, flags: ApcFlags): Promise<void> {
   const json = `${JSON.stringify(analysis.result, null, 2)}\n`;
 
   if (reader.firstSkipped !== undefined) {
-    note(`${grouped(reader.skipped)} bad rows were left out; the first: ${reader.firstSkipped.message}`);
+    const were = reader.skipped === 1 ? 'was' : 'were';
+    note(`${counted(reader.skipped, 'bad row')} ${were} left out; the first: ${reader.firstSkipped.message}`);
   }
   if (flags.json) {
     note(`block size ${analysis.result.block_size}: ${conventionText(analysis)}`);
     if (analysis.result.n_sessions === null)
       note('the trace names no sessions: intra and shared figures are null');
   }
-  if (flags.out !== undefined) await write(flags.out, json);
-  if (flags.json) {
-    process.stdout.write(json);
-  } else {
-    const { apcTables } = await import('./apc-tables.js');
-    process.stdout.write(apcTables(analysis, `${reader.format} JSON lines`, flags.kvBytesPerToken));
-  }
-}
+  writeThenPrint(flags.out, json, flags.json ? json : await tables());
 
-async function write(file: string, text: string): Promise<void> {
-  try {
-    await writeFile(file, text);
-  } catch (error) {
-    throw new CliError(`cannot write ${file}: ${(error as Error).message}`);
+  async function tables(): Promise<string> {
+    const { apcTables } = await import('./apc-tables.js');
+    return apcTables(analysis, `${reader.format} JSON lines`, flags.kvBytesPerToken);
   }
 }
 

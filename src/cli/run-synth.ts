@@ -12,7 +12,7 @@ const BATCH_CHARACTERS = 64 * 1024;
 export async function runSynth({ out, ...options }: SynthFlags): Promise<void> {
   const source = Readable.from(batches(options));
   if (out === undefined) {
-    await pipeline(source, process.stdout, { end: false });
+    await pipeline(source, process.stdout, { end: false }).catch(unlessReaderHasGone);
     return;
   }
   try {
@@ -21,6 +21,11 @@ export async function runSynth({ out, ...options }: SynthFlags): Promise<void> {
   } catch (error) {
     throw new CliError(`cannot write ${out}: ${(error as Error).message}`);
   }
+}
+
+/** `| head` ends the writing, and is no failure. */
+function unlessReaderHasGone(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
 }
 
 function* batches(options: SynthOptions): Generator<string> {

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -42,6 +42,7 @@ describe('kvidx', () => {
     [['apc', example, '--block-size', '6.4'], /--block-size.*integer from 1/],
     [['apc', example, '--curve', '10,x'], /--curve.*auto/],
     [['apc', example, '--curve', ''], /--curve.*auto/],
+    [['apc', example, '--curve', '7,'.repeat(1000) + 7], /--curve.*at most 1,000/],
     [['apc', example, '--kv-bytes-per-token', '-1'], /--kv-bytes-per-token/],
     [['apc', example, '--on-error', 'ignore'], /--on-error.*fail, skip/],
     [['synth', '--seed', 'x'], /--seed.*integer from 0/],
@@ -96,6 +97,23 @@ describe('kvidx apc', () => {
     expect((await kvidx(['apc', example, '--out', out, '--json'])).stdout).toBe(written);
   });
 
+  it.each(['own', 'linked'])('refuses to overwrite its trace by its %s name', async (name) => {
+    const trace = file('trace.jsonl', exampleText);
+    const linked = join(folder, `${name}.jsonl`);
+    if (name === 'linked') symlinkSync(trace, linked);
+    const { code, stdout, stderr } = await kvidx(['apc', trace, '--out', name === 'linked' ? linked : trace]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(/--out .* is the trace itself/);
+    expect(readFileSync(trace).equals(exampleText)).toBe(true);
+  });
+
+  it('takes as many cache sizes as its help says', async () => {
+    const sizes = Array.from({ length: 1000 }, (_, i) => i + 1);
+    const { code, stdout } = await kvidx(['apc', example, '--json', '--curve', sizes.join()]);
+    expect(code).toBe(0);
+    expect(Object.keys(JSON.parse(stdout).lru_curve)).toHaveLength(1000);
+  });
+
   it('draws the curve, with sizes in GiB when bytes a token are given', async () => {
     const { stdout } = await kvidx(['apc', example, '--curve', 'auto', '--kv-bytes-per-token', '98304']);
     expect(stdout).toMatch(/│ 50,000 +│ +293\.0 GiB │ +\d\d\.\d\d % │ +[\d,]+ │ █+/);
@@ -140,6 +158,9 @@ describe('kvidx apc', () => {
     expect(code).toBe(0);
     expect(JSON.parse(stdout).n_requests).toBe(694);
     expect(stderr).toContain(`2 bad rows were left out; the first: ${trace}:1: no JSON object`);
+    const one = file('bad-row.jsonl', `oops\n${exampleText}`);
+    const { stderr: singular } = await kvidx(['apc', one, '--on-error', 'skip', '--json']);
+    expect(singular).toContain('kvidx: 1 bad row was left out; ');
   });
 
   it.each([
@@ -177,8 +198,15 @@ describe('kvidx apc', () => {
     const unwritable = await kvidx(['apc', example, '--out', '/nonexistent/out.json']);
     expect(unwritable).toMatchObject({
       code: 1,
+      stdout: expect.stringContaining('any session'),
       stderr: expect.stringMatching(/^kvidx: cannot write .*out\.json/),
     });
+    const json = await kvidx(['apc', example, '--json', '--out', '/nonexistent/out.json']);
+    expect(json).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/\nkvidx: cannot write .*out\.json/),
+    });
+    expect(JSON.parse(json.stdout)).toMatchObject({ n_requests: 694 });
   });
 });
 
