@@ -30,7 +30,9 @@ namespace kvidx::binding {
 /// into JavaScript fails, the throwing of errors too: then the exception ends here, and so does the JavaScript below.
 template <class Body>
 napi_value guarded(Napi::Env env, Body body) noexcept {
-  const auto pend = [&](const char* code, const char* message) { (void)napi_throw_error(env, code, message); };
+  const auto pend = [&](const char* code, const char* message) {
+    (void)napi_throw_error(env, code, message);
+  };
   try {
     try {
       return body();

@@ -12,17 +12,18 @@ Napi::Value xxh64_of_bytes(const Napi::CallbackInfo& info) {
 }
 
 void hash_locals(const Napi::CallbackInfo& info) {
+  const ExtraKeys extra = extra_keys(info[2]);  // first: reading an object's members may run a program's code
   const auto tokens = input<Token>(info[0], "tokens");
   const uint32_t size = block_size(info[1]);
-  local_hashes(tokens, size, extra_keys(info[2]), output<LocalHash>(info[3], tokens.size() / size, "out"));
+  local_hashes(tokens, size, extra, output<LocalHash>(info[3], tokens.size() / size, "out"));
 }
 
 void hash_seqs(const Napi::CallbackInfo& info) {
+  const ExtraKeys extra = extra_keys(info[3]);
   const auto tokens = input<Token>(info[0], "tokens");
   const uint32_t size = block_size(info[1]);
   const SeqHash parent{u64(info[2], "parent")};
-  seq_hashes(tokens, size, parent, extra_keys(info[3]),
-             output<SeqHash>(info[4], tokens.size() / size, "out"));
+  seq_hashes(tokens, size, parent, extra, output<SeqHash>(info[4], tokens.size() / size, "out"));
 }
 
 void hash_chain(const Napi::CallbackInfo& info) {

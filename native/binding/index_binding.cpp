@@ -1,3 +1,5 @@
+#include <cstdlib>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -9,15 +11,42 @@
 namespace kvidx::binding {
 namespace {
 
-struct IndexObject {
-  std::optional<Index> index;
+/// An index, and how much of its memory the collector knows of: without that, a dropped index waits for a collection
+/// that nothing provokes.
+class IndexObject {
+ public:
+  IndexObject(Napi::Env env, IndexOptions options) : env_(env), index_(std::in_place, options) {}
+  ~IndexObject() { close(); }
+
+  bool is_open() const { return index_.has_value(); }
+  Index& index() {
+    tell_memory(static_cast<int64_t>(index_->reserved_bytes()));
+    return *index_;
+  }
+  void close() {
+    index_.reset();
+    tell_memory(0);
+  }
+
+ private:
+  static constexpr int64_t kGrain = 1 << 20;
+
+  void tell_memory(int64_t bytes) {
+    if (bytes != 0 && std::abs(bytes - told_) < kGrain) return;
+    int64_t all;
+    if (bytes != told_ && napi_adjust_external_memory(env_, bytes - told_, &all) == napi_ok) told_ = bytes;
+  }
+
+  napi_env env_;
+  std::optional<Index> index_;
+  int64_t told_ = 0;
 };
 
 using Info = const Napi::CallbackInfo&;
 
 Index& open(IndexObject& self, Info info) {
-  if (!self.index) fail_closed(info.Env(), "the index");
-  return *self.index;
+  if (!self.is_open()) fail_closed(info.Env(), "the index");
+  return self.index();
 }
 
 SlotRef slot_ref(Info info) {
@@ -160,6 +189,8 @@ void fair_overlap(IndexObject& self, Info info) {
 }
 
 void lookup_tokens(IndexObject& self, Info info) {
+  const ExtraKeys extra =
+      extra_keys(info[3]);  // first, since reading an object's members may run a program's code
   const Index& index = open(self, info);
   const auto tokens = input<Token>(info[0], "tokens");
   const uint32_t size = block_size(info[1]);
@@ -170,7 +201,7 @@ void lookup_tokens(IndexObject& self, Info info) {
   const uint32_t session = integer(info[4], "session");
   const uint32_t max_owners = integer(info[5], "maxOwners", 1);
 
-  seq_hashes(tokens, size, SeqHash{u64(info[2], "root")}, extra_keys(info[3]), seq);
+  seq_hashes(tokens, size, SeqHash{u64(info[2], "root")}, extra, seq);
   index.overlap(seq, Mode::kPrefix, resident);
   if (exclusive) index.exclusive_overlap(session, seq, Mode::kPrefix, max_owners, *exclusive);
   if (fair) index.fair_overlap(seq, *fair);
@@ -241,14 +272,13 @@ Napi::Value dump(IndexObject& self, Info info) {
 }
 
 void close(IndexObject& self, Info) {
-  self.index.reset();
+  self.close();
 }
 
 Napi::Value create_index(Info info) {
   if (!info[0].IsObject()) fail_type(info.Env(), "options must be an object");
   const Napi::Value max_sessions = info[0].As<Napi::Object>().Get("maxSessions");
-  auto object = std::make_unique<IndexObject>();
-  object->index.emplace(IndexOptions{.max_sessions = integer(max_sessions, "maxSessions")});
+  auto object = std::make_unique<IndexObject>(info.Env(), IndexOptions{integer(max_sessions, "maxSessions")});
   return expose<IndexObject>(info.Env(), std::move(object),
                              {
                                  method<IndexObject, slot_count>("slotCount"),

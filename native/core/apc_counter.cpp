@@ -40,7 +40,7 @@ void ApcCounter::add(uint32_t session, std::span<const uint64_t> ids, std::span<
     seq_[k] = SeqHash{chained};
   }
 
-  if (session >= numbers_.size()) numbers_.resize(session + 1);
+  if (session >= numbers_.size()) numbers_.resize(size_t{session} + 1);
   const uint32_t owner = numbers_[session];
   uint32_t any = 0, intra = 0;
   index_.each_known_stretch(seq_, [&](const Stretch& s, const Run& run) {
@@ -67,6 +67,9 @@ void ApcCounter::add(uint32_t session, std::span<const uint64_t> ids, std::span<
     path_.push_back(s);
     return true;
   });
+  for (const Stretch& s : path_) {
+    if (s.run >= stamps_.size()) stamps_.resize(size_t{s.run} + 1);
+  }
   count_cached(hits.subspan(2));
   stamp_path();
 }
@@ -98,7 +101,6 @@ void ApcCounter::count_cached(std::span<uint32_t> hits) {
     taken.emplace_back(stamp, static_cast<uint32_t>(end - begin));
   };
   for (const Stretch& s : path_) {
-    if (s.run >= stamps_.size()) stamps_.resize(s.run + 1);
     Pos at = s.at;
     for (const Stamped& v : stamps_[s.run]) {
       if (v.end <= at) continue;

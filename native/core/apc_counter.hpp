@@ -1,5 +1,4 @@
-// How much of a trace a prefix cache could answer: without bound, within a session, and in an LRU cache of
-// any size.
+// How much of a trace a prefix cache could answer: without bound, within a session, and in an LRU cache of any size.
 //
 // Requests come in order. Everything seen stays in an Index as owned by its session, so "seen before by
 // anybody" is the known part of a request and "by this session" the owned part. The LRU cache is Mattson's:
@@ -7,8 +6,8 @@
 // the stack order is (newest request, then depth) and the blocks that still carry request t's stamp are the
 // end of t's path:
 //
-//   stack rank of the block at depth j, stamped t  =  blocks stamped later than t  +  j − (first depth
-//   stamped t) + 1
+//   stack rank of the block at depth j, stamped t
+//     =  blocks stamped later than t  +  j − (first depth stamped t) + 1
 //
 // It rises with j, so each capacity cuts a stretch in one place, and stamps are kept per stretch, never per
 // block.

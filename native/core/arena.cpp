@@ -78,18 +78,6 @@ void* Arena::resize(void* p, size_t kept, size_t bytes) {
   return fresh;
 }
 
-void Arena::trim() noexcept {
-  for (size_t k = chunks_.size(); k-- > 0;) {
-    if (fills_chunk(chunks_[k])) drop_chunk(k);
-  }
-  chunks_.shrink_to_fit();
-}
-
-/// Does one free block fill the chunk?
-bool Arena::fills_chunk(const Chunk& chunk) {
-  return !chunk.first()->used() && chunk.first()->after()->bytes() == 0;
-}
-
 /// Class p·8 + c holds blocks of 2^p · (1 + c/8) lines and more.
 uint32_t Arena::class_of(size_t bytes) {
   const uint64_t lines = bytes / kLine;
@@ -100,14 +88,12 @@ uint32_t Arena::class_of(size_t bytes) {
 
 /// A free block of at least so many bytes, unlinked; null when no list has one.
 Arena::Block* Arena::take_from_lists(size_t bytes) {
-  // Blocks of the class below may be too small: look from the class whose every block fits.
   uint32_t wanted = class_of(bytes);
-  for (Block* block = heads_[wanted]; block != nullptr; block = nullptr) {
-    if (block->bytes() >= bytes) {
-      unlink(block);
-      return block;
-    }
+  if (Block* block = heads_[wanted]; block != nullptr && block->bytes() >= bytes) {
+    unlink(block);
+    return block;
   }
+  // The rest of this class may be too small as well; every block of the next one fits.
   ++wanted;
   uint32_t power = wanted / kCuts;
   uint32_t cuts = cuts_[power] & (0xffu << (wanted % kCuts));

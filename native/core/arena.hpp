@@ -33,8 +33,6 @@ class Arena {
   void release(void* p) noexcept;
   /// Keeps the first `kept` bytes. On failure `p` stays as it is.
   void* resize(void* p, size_t kept, size_t bytes);
-  /// Gives every wholly free chunk back.
-  void trim() noexcept;
 
   uint64_t reserved_bytes() const { return reserved_; }
 
@@ -59,7 +57,6 @@ class Arena {
   static constexpr uint32_t kCuts = 8, kPowers = 40;
 
   static uint32_t class_of(size_t bytes);
-  static bool fills_chunk(const Chunk& chunk);
   Block* take_from_lists(size_t bytes);
   void add_chunk(size_t bytes);
   void drop_chunk(size_t index) noexcept;

@@ -1,7 +1,7 @@
 // seq hash → (run, position), for every known block.
 //
-//   bucket, one cache line:  [ 7 tags of one byte | overflow count ] [ entry ] × 7      entry: run:28
-//   position:12 home:24
+//   bucket, one cache line   [ 7 tags of one byte | overflow count ] [ entry ] × 7
+//   entry                    run:28 | position:12 | home:24
 //
 // The hash itself is not stored: it stands in the run, and a match of tag and home bits is confirmed there.
 // The home bits alone give an entry's bucket at any size, so growing reads nothing but the table. A full
@@ -17,7 +17,6 @@
 
 #include <array>
 #include <bit>
-#include <cstdlib>
 #include <new>
 #include <utility>
 
@@ -90,17 +89,6 @@ class BlockTable {
     Segment& s = segment(m);
     const Place place = locate(s, m, from);
     s.buckets[place.bucket].entries[place.index] = entry(m, to);
-  }
-
-  /// Every segment as small as its content allows.
-  void compact(Arena& arena) {
-    for (Segment& s : *segments_) {
-      if (s.count == 0) {
-        release(arena, s);
-      } else {
-        shrink(arena, s);
-      }
-    }
   }
 
   uint64_t used_bytes() const { return sizeof(*segments_) + size_ * (sizeof(uint64_t) + 1); }

@@ -4,7 +4,13 @@
 //   a death at the front    [ D D c d ]           →   · · [ c d ] (predecessor: the last D)
 //   a merge                 [ a b ] + [ c d ]     →   [ a b c d ]
 //
-// A split moves the smaller side to a new run, so any order of removals costs O(n log n) moves in all.
+// A split moves the smaller side to a new run, so any order of removals costs O(n log n) moves in all; a block that comes
+// and goes in the middle of a long run costs a split and a merge each time.
+//
+// Merges change nothing when memory runs out. Taking blocks out gives memory back but may need some for a split first: if
+// even that is missing, std::bad_alloc leaves the index in no state to go on.
+#include <algorithm>
+
 #include "core/index.hpp"
 
 namespace kvidx {
@@ -112,7 +118,7 @@ void Index::move_blocks(uint32_t from, Range range, uint32_t to) {
     IntervalList& list = v.begin >= range.begin && v.end <= range.end ? dst.holders : stay;
     list.append(v);
   }
-  const auto handed_over = [&](IntervalList& moved, const IntervalList& stays, auto& records) {
+  const auto hand_over = [&](IntervalList& moved, const IntervalList& stays, auto& records) {
     uint32_t last = UINT32_MAX;
     for (const Interval& v : moved.view()) {
       if (std::exchange(last, v.id) == v.id) continue;
@@ -121,14 +127,15 @@ void Index::move_blocks(uint32_t from, Range range, uint32_t to) {
     }
     moved.shift(-static_cast<int>(range.begin));
   };
-  handed_over(dst.holders, stay, slots_);
+  hand_over(dst.holders, stay, slots_);
   src.holders = std::move(stay);
   if (range.begin == src.first) {
     dst.owners = std::move(src.owners);
     dst.steps = std::move(src.steps);
-    handed_over(dst.owners, src.owners, sessions_);
+    hand_over(dst.owners, src.owners, sessions_);
     dst.steps.shift(-static_cast<int>(range.begin));
   }
+  prune_members(dst);
 }
 
 void Index::shrink_if_sparse(uint32_t id) {
@@ -140,12 +147,13 @@ void Index::shrink_if_sparse(uint32_t id) {
   }
 }
 
-void Index::reserve_room(uint32_t id, uint32_t end) {
+/// Makes room for positions below `end`; those below `kept` are in use.
+void Index::reserve_room(uint32_t id, uint32_t kept, uint32_t end) {
   Run& run = runs_[id];
   if (end <= run.capacity) return;
   const uint32_t capacity = std::min(kMaxRun, end + end / 8);
   run.blocks = static_cast<SeqHash*>(
-      runs_.arena().resize(run.blocks, run.end * sizeof(SeqHash), capacity * sizeof(SeqHash)));
+      runs_.arena().resize(run.blocks, kept * sizeof(SeqHash), capacity * sizeof(SeqHash)));
   run.capacity = pos(capacity);
 }
 
@@ -178,9 +186,8 @@ bool Index::merge(uint32_t left_id, uint32_t right_id) {
                     pos(static_cast<uint64_t>(v.end + delta))};
   };
   OwnerSteps steps;
-  IntervalList holders, owners;
   try {
-    reserve_room(left_id, left.end + right.size());
+    reserve_room(left_id, left.end, left.end + right.size());
     if (left.owners.size() > 1) {
       left.each_step([&](const OwnerStep& step) { steps.append(step); });
       right.each_step([&](OwnerStep step) {
@@ -188,14 +195,17 @@ bool Index::merge(uint32_t left_id, uint32_t right_id) {
         steps.append(step);
       });
     }
-    const auto joined = [&](IntervalList& into, const IntervalList& below, const IntervalList& above,
-                            auto& records) {
-      for (const Interval& v : below.view()) into.append(v);
-      for (const Interval& v : above.view()) into.add(v.id, shifted(v).begin, shifted(v).end);
-      for (const Interval& v : above.view()) records[v.id].runs.reserve_more(1);
+    const auto make_room = [&](IntervalList& below, const IntervalList& above, auto& records) {
+      uint32_t apart = 0;
+      for (const Interval& v : above.view()) {
+        const auto same = below.of(v.id);
+        apart += v.begin == right.first && !same.empty() && same.back().end == left.end ? 0 : 1;
+        records[v.id].runs.reserve_more(1);
+      }
+      below.reserve_more(apart);
     };
-    joined(holders, left.holders, right.holders, slots_);
-    joined(owners, left.owners, right.owners, sessions_);
+    make_room(left.holders, right.holders, slots_);
+    make_room(left.owners, right.owners, sessions_);
   } catch (const std::bad_alloc&) {
     return false;
   }
@@ -205,20 +215,18 @@ bool Index::merge(uint32_t left_id, uint32_t right_id) {
     table_.move(right.blocks[at], {right_id, pos(at)},
                 {left_id, pos(static_cast<uint64_t>(static_cast<int>(at) + delta))});
   }
-  const auto hand_over = [&](const IntervalList& below, const IntervalList& above, auto& records) {
+  const auto take_over = [&](IntervalList& below, const IntervalList& above, auto& records) {
     uint32_t last = UINT32_MAX;
     for (const Interval& v : above.view()) {
-      if (std::exchange(last, v.id) == v.id) continue;
-      if (!below.has(v.id)) records[v.id].runs.gained(left_id);
-      records[v.id].runs.lost();
+      if (below.add(v.id, shifted(v).begin, shifted(v).end).edge) records[v.id].runs.gained(left_id);
+      if (std::exchange(last, v.id) != v.id) records[v.id].runs.lost();
     }
   };
-  hand_over(left.holders, right.holders, slots_);
-  hand_over(left.owners, right.owners, sessions_);
-  left.holders = std::move(holders);
-  left.owners = std::move(owners);
+  take_over(left.holders, right.holders, slots_);
+  take_over(left.owners, right.owners, sessions_);
   left.steps = std::move(steps);
   left.end = pos(left.end + right.size());
+  prune_members(right);
   runs_.give(right_id);
   return true;
 }
@@ -244,12 +252,28 @@ void Index::merge_placed(SeqSpan seq, Parent parent) {
   }
 }
 
-/// Merges every run that starts behind the last block of another.
+/// The run that this one could be appended to.
+uint32_t Index::merges_into(uint32_t id) const {
+  const Run& run = runs_[id];
+  if (run.pred_kind != PredKind::kHash) return kNoRun;
+  const BlockRef before = table_.find(runs_, run.pred);
+  if (!before.found() || before.run == id) return kNoRun;
+  const Run& left = runs_[before.run];
+  return left.end == before.at + 1 && left.end + run.size() <= kMaxRun ? before.run : kNoRun;
+}
+
+/// Merges every run that starts behind the last block of another, from the top of each line downwards, so that no block
+/// moves twice.
 void Index::merge_heads() {
-  for (uint32_t id = 0; id < runs_.used(); ++id) {
-    if (!runs_[id].live() || runs_[id].pred_kind != PredKind::kHash) continue;
-    const BlockRef before = table_.find(runs_, runs_[id].pred);
-    if (before.found() && before.run != id && runs_[before.run].end == before.at + 1) merge(before.run, id);
+  std::vector<uint32_t> line;
+  for (uint32_t start = 0; start < runs_.used(); ++start) {
+    if (!runs_[start].live()) continue;
+    line.clear();
+    for (uint32_t id = start; id != kNoRun; id = merges_into(id)) line.push_back(id);
+    uint32_t left = line.back();
+    for (size_t k = line.size() - 1; k-- > 0;) {
+      if (!merge(left, line[k])) left = line[k];
+    }
   }
 }
 
@@ -259,6 +283,16 @@ void Index::prune(RunList& list, IntervalList Run::*members, uint32_t member) co
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   std::erase_if(ids, [&](uint32_t id) { return id >= runs_.used() || !(runs_[id].*members).has(member); });
+}
+
+void Index::prune_if_overgrown(RunList& list, IntervalList Run::*members, uint32_t member) const {
+  if (list.overgrown()) prune(list, members, member);
+}
+
+/// The same for everybody whom a split or a merge has brought to a run, or taken from it.
+void Index::prune_members(const Run& run) {
+  for (const Interval& v : run.holders.view()) prune_if_overgrown(slots_[v.id].runs, &Run::holders, v.id);
+  for (const Interval& v : run.owners.view()) prune_if_overgrown(sessions_[v.id].runs, &Run::owners, v.id);
 }
 
 }  // namespace kvidx

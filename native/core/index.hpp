@@ -5,8 +5,7 @@
 // (block_table.hpp):
 //
 //   run 0 [ b0 … b499 s0 … s2317 ]   slots 0–63: 0–500, slot 0: 0–2818     owners: (500: many) (2818: s1)
-//   run 7 [ t0 … t2317 ]             slot 2: 0–2318                        owners: (2318: s2) predecessor
-//   b499
+//   run 7 [ t0 … t2317 ], behind b499   slot 2: 0–2318                     owners: (2318: s2)
 //
 // A *stretch* is the consecutive blocks of a request that lie in one run. Every operation works stretch by
 // stretch: one table look-up and a memcmp each, then the run's few intervals. A run grows in place when its
@@ -19,16 +18,15 @@
 //   I3  holders, owners and steps stay within the run    I6  an emptied index is the empty index
 //   I7  predecessors lead upwards without a cycle; what a session owns is closed towards the root
 //
-// Costs, S stretches, D blocks, H holders of a run: query O(D) memcmp + S look-ups + Σ H; store the same plus
-// one table insert a new block; remove one table erase a block that nobody holds any more; stats and validate
-// walk everything.
+// Costs, S stretches, D blocks, H holders of a run: query O(D) memcmp + S look-ups + Σ H; exclusive and fair overlap
+// the same + the run's owner steps; store the same plus one table insert a new block, and with a parent one look-up for
+// each run above it; own of a new session O(owners of the run) memmove; remove one table erase a block that nobody holds
+// any more; stats, validate, snapshot and compact walk everything.
 //
 // Not thread-safe: queries use scratch space of the index.
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <queue>
 #include <string>
 #include <vector>
 
@@ -136,6 +134,8 @@ class Index {
   uint64_t resident_blocks(uint32_t slot) const;
   double last_store_ms(uint32_t slot) const;  // -1: none
   IndexStats stats() const;
+  /// Blocks, runs and table, at no cost; stats() counts the rest as well.
+  uint64_t reserved_bytes() const { return runs_.arena().reserved_bytes(); }
 
   /// Leading blocks of seq that are known, as stretches: calls fn(Stretch, Run) until one is missing.
   template <class Fn>
@@ -198,21 +198,23 @@ class Index {
   };
   /// A part of a stretch whose blocks all weigh the same for an overlap.
   struct Piece {
-    Pos begin, end;
-    uint32_t weight;
+    Pos begin;
+    uint32_t weight;  // of each block
+    uint64_t before;  // of all blocks of the stretch in front of it
   };
 
   // place.cpp: from a told chain to stretches
   bool place(SeqSpan seq, Parent parent);
   bool place_known(SeqSpan seq, uint64_t& i, BlockRef ref, Parent told);
   bool place_fresh(SeqSpan seq, uint64_t& i, Parent told);
-  bool would_repeat_or_cycle(Parent parent) const;
+  bool repeats_known();
+  bool climb(Parent parent);
   void roll_back(SeqSpan seq);
   void settle(SeqSpan seq, Parent parent);
   int64_t first_bad(SeqSpan seq, Parent parent) const;
   void reject(SeqSpan seq, Parent parent, FeedResult&);
   Parent predecessor(BlockRef ref) const;
-  void reserve_room(uint32_t run, uint32_t end);
+  void reserve_room(uint32_t run, uint32_t kept, uint32_t end);
 
   // edit.cpp: what changes the shape of runs
   void uncovered(const Run& run, Range range, bool count_owners, std::vector<Range>& out) const;
@@ -224,12 +226,15 @@ class Index {
   void resize(uint32_t run, uint32_t capacity);
   bool merge(uint32_t left, uint32_t right);
   void merge_placed(SeqSpan seq, Parent parent);
+  uint32_t merges_into(uint32_t run) const;
   void merge_heads();
   void prune(RunList& list, IntervalList Run::*members, uint32_t id) const;
+  void prune_if_overgrown(RunList& list, IntervalList Run::*members, uint32_t id) const;
+  void prune_members(const Run& run);
 
-  // slots.cpp, ownership.cpp
+  // residency.cpp, ownership.cpp
   Status check(SlotRef) const;
-  bool has_resident_path(BlockRef first) const;
+  uint32_t release(Slot& slot, uint32_t number, uint32_t run, Range range);
   bool resident_somewhere(BlockRef ref) const;
   void release_all(uint32_t slot);
   uint32_t open_session();
@@ -247,6 +252,7 @@ class Index {
   template <class Weigh>
   void weigh_stretch(const Run& run, const Stretch& s, Weigh&& weigh) const;
   uint64_t count_orphans() const;
+  void free_scratch();
 
   // snapshot.cpp
   struct Loader;
@@ -257,15 +263,18 @@ class Index {
   RunSlab runs_;
   BlockTable table_;
   std::vector<Slot> slots_;
-  std::vector<Session> sessions_;  // by number; place 0 stays empty
-  std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>> free_sessions_;
+  uint32_t lowest_free_slot_ = 0;        // none is free below
+  std::vector<Session> sessions_;        // by number; place 0 stays empty
+  std::vector<uint32_t> free_sessions_;  // a heap, smallest on top
   uint32_t oldest_ = 0, newest_ = 0;
   uint32_t live_sessions_ = 0;
   uint64_t duplicates_ = 0, unknown_removes_ = 0, rejected_ = 0;
 
   // Scratch, so that calls do not allocate.
   std::vector<Placed> placed_;
+  std::vector<Stretch> known_;
   std::vector<Range> ranges_;
+  bool resident_path_ = true;  // of the call that place() read last
   mutable std::vector<uint32_t> lead_;
   mutable std::vector<Piece> pieces_;
 };

@@ -1,5 +1,7 @@
 // Looking at an index from outside: stats, validate, dump, compact. Everything here walks the whole index.
+#include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <map>
 
 #include "core/index.hpp"
@@ -22,13 +24,13 @@ IndexStats Index::stats() const {
 
   uint64_t owner_used = live_sessions_ * sizeof(Session),
            owner_reserved = heap_bytes(sessions_.capacity() * sizeof(Session)) +
-                            heap_bytes(free_sessions_.size() * sizeof(uint32_t));
+                            heap_bytes(free_sessions_.capacity() * sizeof(uint32_t));
   uint64_t used = sizeof(Index) + table_.used_bytes() + s.runs * sizeof(Run) + s.blocks * sizeof(SeqHash);
   uint64_t reserved =
       sizeof(Index) + table_.reserved_bytes() + runs_.reserved_bytes() +
       heap_bytes(slots_.capacity() * sizeof(Slot)) + heap_bytes(placed_.capacity() * sizeof(Placed)) +
-      heap_bytes(ranges_.capacity() * sizeof(Range)) + heap_bytes(pieces_.capacity() * sizeof(Piece)) +
-      heap_bytes(lead_.capacity() * sizeof(uint32_t));
+      heap_bytes(known_.capacity() * sizeof(Stretch)) + heap_bytes(ranges_.capacity() * sizeof(Range)) +
+      heap_bytes(pieces_.capacity() * sizeof(Piece)) + heap_bytes(lead_.capacity() * sizeof(uint32_t));
   for (uint32_t id = 0; id < runs_.used(); ++id) {
     const Run& run = runs_[id];
     if (!run.live()) continue;
@@ -70,40 +72,72 @@ uint64_t Index::count_orphans() const {
   return orphans;
 }
 
+/// Moves everything to new memory, as large as it has to be. When that is not to be had, things stay as they are.
 void Index::compact() {
   merge_heads();
+  RunSlab runs;
+  BlockTable table;
+  std::vector<uint32_t> moved_to(runs_.used(), kNoRun);
+  try {
+    for (uint32_t id = 0; id < runs_.used(); ++id) {
+      const Run& old = runs_[id];
+      if (!old.live()) continue;
+      const uint32_t fresh = moved_to[id] = runs.take();
+      Run& run = runs[fresh];
+      run.blocks = static_cast<SeqHash*>(runs.arena().allocate(old.size() * sizeof(SeqHash)));
+      std::memcpy(run.blocks, old.blocks + old.first, old.size() * sizeof(SeqHash));
+      run.capacity = pos(old.size());
+      for (uint32_t at = 0; at < old.size(); ++at)
+        table.find_or_insert(runs, run.blocks[at], {fresh, pos(at)});
+    }
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+  const auto renumber = [&](RunList& list, IntervalList Run::*members, uint32_t member) {
+    prune(list, members, member);
+    for (uint32_t& id : list.ids()) id = moved_to[id];
+    list.ids().shrink_to_fit();
+  };
+  for (uint32_t slot = 0; slot < slots_.size(); ++slot) renumber(slots_[slot].runs, &Run::holders, slot);
+  for (uint32_t number = 0; number < sessions_.size(); ++number) {
+    renumber(sessions_[number].runs, &Run::owners, number);
+  }
   for (uint32_t id = 0; id < runs_.used(); ++id) {
-    Run& run = runs_[id];
-    if (!run.live()) continue;
-    if (run.capacity > run.size()) resize(id, run.size());
-    run.holders.shrink();
-    run.owners.shrink();
+    if (moved_to[id] == kNoRun) continue;
+    Run &old = runs_[id], &run = runs[moved_to[id]];
+    run.pred = old.pred;
+    run.pred_kind = old.pred_kind;
+    run.end = run.capacity;
+    run.holders = std::move(old.holders);
+    run.owners = std::move(old.owners);
+    run.steps = std::move(old.steps);
+    for (IntervalList* list : {&run.holders, &run.owners}) {
+      list->shift(-static_cast<int>(old.first));
+      list->shrink();
+    }
+    run.steps.shift(-static_cast<int>(old.first));
     run.steps.shrink();
   }
-  table_.compact(runs_.arena());
-  runs_.trim();
-  runs_.arena().trim();
-  for (uint32_t slot = 0; slot < slots_.size(); ++slot) {
-    prune(slots_[slot].runs, &Run::holders, slot);
-    slots_[slot].runs.ids().shrink_to_fit();
-  }
+  runs_ = std::move(runs);
+  table_ = std::move(table);
+
   while (sessions_.size() > 1 && !sessions_.back().live) sessions_.pop_back();
-  decltype(free_sessions_) still_free;
-  for (uint32_t number = 1; number < sessions_.size(); ++number) {
-    prune(sessions_[number].runs, &Run::owners, number);
-    sessions_[number].runs.ids().shrink_to_fit();
-    if (!sessions_[number].live) still_free.push(number);
-  }
-  free_sessions_ = std::move(still_free);
+  std::erase_if(free_sessions_, [&](uint32_t number) { return number >= sessions_.size(); });
+  std::make_heap(free_sessions_.begin(), free_sessions_.end(), std::greater<>());
   sessions_.shrink_to_fit();
   slots_.shrink_to_fit();
-  placed_ = decltype(placed_)();
-  ranges_ = decltype(ranges_)();
-  pieces_ = decltype(pieces_)();
-  lead_ = decltype(lead_)();
+  free_scratch();
 #if defined(__GLIBC__)
   malloc_trim(0);
 #endif
+}
+
+void Index::free_scratch() {
+  placed_ = decltype(placed_)();
+  known_ = decltype(known_)();
+  ranges_ = decltype(ranges_)();
+  pieces_ = decltype(pieces_)();
+  lead_ = decltype(lead_)();
 }
 
 std::string Index::validate() const {

@@ -74,9 +74,7 @@ class IntervalList {
 
   /// [begin, end) belongs to id from now on.
   Change add(uint32_t id, Pos begin, Pos end) {
-    uint32_t lo = lower(id);
-    const uint32_t of_id = lo;
-    while (lo < size_ && data()[lo].id == id && data()[lo].end < begin) ++lo;
+    const uint32_t lo = reaching(id, begin);
     uint32_t hi = lo;
     uint32_t had = 0;
     Interval joined{id, begin, end};
@@ -86,15 +84,15 @@ class IntervalList {
       joined.begin = std::min(joined.begin, v.begin);
       joined.end = std::max(joined.end, v.end);
     }
-    const bool came = hi == of_id && !(hi < size_ && data()[hi].id == id);
+    const bool alone =
+        hi == lo && !(lo > 0 && data()[lo - 1].id == id) && !(hi < size_ && data()[hi].id == id);
     splice(lo, hi, &joined, 1);
-    return {static_cast<uint32_t>(end - begin) - had, came};
+    return {static_cast<uint32_t>(end - begin) - had, alone};
   }
 
   /// [begin, end) belongs to id no longer.
   Change subtract(uint32_t id, Pos begin, Pos end) {
-    uint32_t lo = lower(id);
-    while (lo < size_ && data()[lo].id == id && data()[lo].end <= begin) ++lo;
+    const uint32_t lo = reaching(id, pos(begin + 1u));
     uint32_t hi = lo;
     uint32_t gone = 0;
     Interval rest[2];
@@ -125,13 +123,17 @@ class IntervalList {
   }
   /// Makes room for a following add() of the same interval, which then cannot fail.
   void prepare_add(uint32_t id, Pos begin, Pos end) {
-    const auto touches = [&](const Interval& v) { return v.begin <= end && v.end >= begin; };
-    const auto mine = of(id);
-    if (size_ < capacity() || std::any_of(mine.begin(), mine.end(), touches)) return;
-    grow(size_ + 1 + size_ / 4);
+    if (size_ < capacity()) return;
+    const uint32_t at = reaching(id, begin);
+    const bool touches = at < size_ && data()[at].id == id && data()[at].begin <= end;
+    if (!touches) reserve_more(1);
+  }
+  /// Makes room for n intervals more.
+  void reserve_more(uint32_t n) {
+    if (size_ + n > capacity() && !resize(size_ + n + size_ / 4)) throw std::bad_alloc();
   }
   void shrink() {
-    if (cap_ > size_) grow(size_);
+    if (cap_ > size_) (void)resize(size_);
   }
 
  private:
@@ -158,31 +160,41 @@ class IntervalList {
         std::lower_bound(p, p + size_, id, [](const Interval& v, uint32_t key) { return v.id < key; }) - p);
   }
 
-  /// A capacity of at most 1 goes back to the inline place.
-  void grow(uint32_t want) {
-    if (want <= 1) {
+  /// The first interval of the id that ends at `at` or behind it, or the place where it would be.
+  uint32_t reaching(uint32_t id, Pos at) const {
+    const Interval* p = data();
+    return static_cast<uint32_t>(
+        std::partition_point(
+            p, p + size_, [id, at](const Interval& v) { return v.id < id || (v.id == id && v.end < at); }) -
+        p);
+  }
+
+  /// A capacity of at most 1 goes back to the inline place. False when there is no memory: nothing has changed.
+  [[nodiscard]] bool resize(uint32_t capacity) {
+    if (capacity <= 1) {
       const Interval kept = size_ == 1 ? data()[0] : Interval{};
       release();
       one_ = kept;
       cap_ = 0;
-      return;
+      return true;
     }
-    auto* fresh = static_cast<Interval*>(std::malloc(want * sizeof(Interval)));
-    if (fresh == nullptr) throw std::bad_alloc();
+    auto* fresh = static_cast<Interval*>(std::malloc(capacity * sizeof(Interval)));
+    if (fresh == nullptr) return false;
     std::memcpy(fresh, data(), size_ * sizeof(Interval));
     release();
     many_ = fresh;
-    cap_ = want;
+    cap_ = capacity;
+    return true;
   }
 
   /// Replaces [lo, hi) by n items.
   void splice(uint32_t lo, uint32_t hi, const Interval* items, uint32_t n) {
     const uint32_t size = size_ - (hi - lo) + n;
-    if (size > capacity()) grow(size + size / 4);
+    if (size > capacity() && !resize(size + size / 4)) throw std::bad_alloc();
     std::memmove(data() + lo + n, data() + hi, (size_ - hi) * sizeof(Interval));
     std::copy_n(items, n, data() + lo);
     size_ = size;
-    if (cap_ > 8 && size_ * 4 < cap_) grow(size_ * 2);
+    if (cap_ > 8 && size_ * 4 < cap_) (void)resize(size_ * 2);
   }
 
   union {

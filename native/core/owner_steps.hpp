@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "core/interval_list.hpp"
 
@@ -53,7 +52,7 @@ class OwnerSteps {
     std::free(rep_);
     rep_ = nullptr;
   }
-  /// Room for n steps in all, so that a following change cannot fail. One change adds at most two steps.
+  /// Room for n steps in all, so that following changes cannot fail.
   void reserve(uint32_t n) {
     if (rep_ && n <= rep_->cap) return;
     const uint32_t cap = n + n / 4;
@@ -79,10 +78,13 @@ class OwnerSteps {
       items()[i].end = pos(static_cast<uint64_t>(items()[i].end + delta));
   }
 
+  /// So many steps one apply() adds at most.
+  static constexpr uint32_t kMostNew = 2;
+
   /// Session comes to own (`joins`) or ceases to own positions [begin, end); `first` is the run's first
   /// position.
   void apply(uint32_t session, bool joins, Pos first, Pos begin, Pos end) {
-    reserve((rep_ ? rep_->size : 0) + 2);
+    if (joins) reserve((rep_ ? rep_->size : 0) + kMostNew);  // who leaves had its end at the end of a step
     if (begin != first) cut(begin);
     cut(end);
     for (uint32_t i = 0; i < rep_->size; ++i) {

@@ -1,5 +1,8 @@
 // Sessions, and what they own. Ownership is global, not per slot, and every session's blocks are closed
 // towards the root: in each run a session owns a prefix.
+#include <algorithm>
+#include <functional>
+
 #include "core/index.hpp"
 
 namespace kvidx {
@@ -12,13 +15,14 @@ uint32_t Index::own(uint32_t session, SeqSpan seq, double now_ms, FeedResult& re
     reject(seq, Parent::root(), result);
     return known ? session : 0;
   }
+  uint32_t opened = 0;
   try {  // whatever may fail for want of memory, before anything changes
-    if (!known) session = open_session();
+    if (!known) session = opened = open_session();
     sessions_[session].runs.reserve_more(placed_.size());
     for (const Placed& p : placed_) prepare_own(runs_[p.run], session, {p.at, p.end()});
   } catch (...) {
-    if (!known && session != 0) close_session(session);
     roll_back(seq);
+    if (opened != 0) close_session(opened);
     throw;
   }
   settle(seq, Parent::root());
@@ -31,7 +35,7 @@ uint32_t Index::own(uint32_t session, SeqSpan seq, double now_ms, FeedResult& re
   sessions_[session].owned += result.applied;
   touch(session, now_ms);
   merge_placed(seq, Parent::root());
-  if (sessions_[session].runs.overgrown()) prune(sessions_[session].runs, &Run::owners, session);
+  prune_if_overgrown(sessions_[session].runs, &Run::owners, session);
   if (options_.max_sessions != 0 && live_sessions_ > options_.max_sessions) {
     result.ended_session = oldest_;
     end_session(oldest_);
@@ -41,7 +45,8 @@ uint32_t Index::own(uint32_t session, SeqSpan seq, double now_ms, FeedResult& re
 
 /// Makes room for own_range().
 void Index::prepare_own(Run& run, uint32_t session, Range range) {
-  constexpr uint32_t kMostNewSteps = 3;
+  // The one owner's step, and a known and a fresh stretch of the call in this run.
+  constexpr uint32_t kMostNewSteps = 1 + 2 * OwnerSteps::kMostNew;
   run.owners.prepare_add(session, range.begin, range.end);
   const bool alone = run.owners.empty() || (run.owners.size() == 1 && run.owners.has(session));
   if (!alone) run.steps.reserve(static_cast<uint32_t>(run.steps.view().size()) + kMostNewSteps);
@@ -103,9 +108,16 @@ uint32_t Index::open_session() {
   uint32_t number = static_cast<uint32_t>(sessions_.size());
   if (free_sessions_.empty()) {
     sessions_.emplace_back();
+    try {
+      free_sessions_.reserve(sessions_.capacity());  // so that close_session() cannot fail
+    } catch (...) {
+      sessions_.pop_back();
+      throw;
+    }
   } else {
-    number = free_sessions_.top();
-    free_sessions_.pop();
+    std::pop_heap(free_sessions_.begin(), free_sessions_.end(), std::greater<>());
+    number = free_sessions_.back();
+    free_sessions_.pop_back();
   }
   sessions_[number].live = true;
   ++live_sessions_;
@@ -115,7 +127,8 @@ uint32_t Index::open_session() {
 void Index::close_session(uint32_t number) {
   sessions_[number] = Session{};
   --live_sessions_;
-  free_sessions_.push(number);
+  free_sessions_.push_back(number);
+  std::push_heap(free_sessions_.begin(), free_sessions_.end(), std::greater<>());
 }
 
 /// The session owns most recently from now on.

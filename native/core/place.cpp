@@ -2,6 +2,7 @@
 // with what is known. Fresh blocks are entered in the table while the call is read (so a repeated hash shows
 // at once) at positions behind their run's `end`; settle() makes them part of the run, roll_back() takes them
 // out again.
+#include <algorithm>
 #include <unordered_set>
 
 #include "core/index.hpp"
@@ -11,6 +12,12 @@ namespace kvidx {
 namespace {
 /// Table lines asked for ahead of the block being entered.
 constexpr uint64_t kAhead = 24;
+/// Places that a growing run gets at least.
+constexpr uint64_t kFirstRoom = 32;
+
+bool in_run_order(const Stretch& a, const Stretch& b) {
+  return std::pair(a.run, a.at) < std::pair(b.run, b.at);
+}
 }  // namespace
 
 Parent Index::predecessor(BlockRef ref) const {
@@ -21,6 +28,7 @@ Parent Index::predecessor(BlockRef ref) const {
 
 bool Index::place(SeqSpan seq, Parent parent) {
   placed_.clear();
+  resident_path_ = true;
   try {
     Parent told = parent;
     bool learns = false;
@@ -32,9 +40,9 @@ bool Index::place(SeqSpan seq, Parent parent) {
       }
       learns |= placed_.back().learns;
     }
-    // A chain that starts at the root and agrees with everything known cannot repeat a block or close a
-    // cycle.
-    if ((learns || parent.kind != PredKind::kRoot) && would_repeat_or_cycle(parent)) {
+    // A chain that starts at the root and agrees with everything known cannot repeat a block or close a cycle.
+    const bool from_root = parent.kind == PredKind::kRoot;
+    if ((learns && repeats_known()) || (!from_root && (repeats_known() || !climb(parent)))) {
       roll_back(seq);
       return false;
     }
@@ -68,74 +76,101 @@ bool Index::place_fresh(SeqSpan seq, uint64_t& i, Parent told) {
     tail = table_.find(runs_, told.hash);
   }
   const uint64_t rest = seq.size() - i;
+  placed_.push_back({{i, 0, kNoRun, 0}, true, false});
   uint32_t id = tail.run;
-  if (tail.found() && runs_[id].end == tail.at + 1 && runs_[id].end < kMaxRun && !runs_[id].growing) {
-    reserve_room(id, static_cast<uint32_t>(std::min<uint64_t>(runs_[id].end + rest, kMaxRun)));
-  } else {
-    id = runs_.take();
-    placed_.push_back({{i, 0, id, 0}, true, false});  // so that roll_back() gives the run back
-    resize(id, static_cast<uint32_t>(std::min<uint64_t>(rest, kMaxRun)));
-    placed_.pop_back();
-  }
+  const bool grows =
+      tail.found() && runs_[id].end == tail.at + 1 && runs_[id].end < kMaxRun && !runs_[id].growing;
+  if (!grows) id = runs_.take();
   Run& run = runs_[id];
   run.growing = true;
-  const uint64_t first = i;
-  placed_.push_back({{first, 0, id, run.end}, true, false});
+  placed_.back().run = id;
+  placed_.back().at = run.end;
+  // A new run borrows the call's own array until its size is known. One that grows gets room by and by: in a call that
+  // fills many holes the rest of the call says little about this one.
+  if (!grows) run.blocks = const_cast<SeqHash*>(seq.data() + i);
 
   const uint64_t limit = i + std::min<uint64_t>(rest, kMaxRun - run.end);
   for (uint64_t k = i; k < std::min(limit, i + kAhead); ++k) table_.prefetch(seq[k]);
+  bool repeated = false;
   for (; i < limit; ++i) {
     if (i + kAhead < limit) table_.prefetch(seq[i + kAhead]);
     Placed& placed = placed_.back();
     const BlockRef here{id, placed.end()};
-    run.blocks[here.at] = seq[i];
+    if (grows) {
+      if (here.at >= run.capacity) {
+        const uint64_t most = std::min<uint64_t>(limit - i, std::max<uint64_t>(kFirstRoom, here.at / 4));
+        reserve_room(id, here.at, static_cast<uint32_t>(here.at + most));
+      }
+      run.blocks[here.at] = seq[i];
+    }
     const BlockRef known = table_.find_or_insert(runs_, seq[i], here);
-    if (known.found())
-      return known.at < runs_[known.run].end;  // else entered by this very call: a repeated hash
+    if (known.found()) {
+      repeated = known.at >= runs_[known.run].end;  // entered by this very call
+      break;
+    }
     ++placed.n;
   }
-  return true;
+  if (!grows) {
+    const uint32_t n = placed_.back().n;
+    auto* own = static_cast<SeqHash*>(runs_.arena().allocate(n * sizeof(SeqHash)));
+    std::memcpy(own, run.blocks, n * sizeof(SeqHash));
+    run.blocks = own;
+    run.capacity = pos(n);
+  }
+  return !repeated;
 }
 
-bool Index::would_repeat_or_cycle(Parent parent) const {
-  std::vector<Stretch> known;
-  bool tells = false;
+/// The call's known stretches, sorted by place; answers whether two of them overlap.
+bool Index::repeats_known() {
+  known_.clear();
   for (const Placed& p : placed_) {
-    tells |= p.fresh || p.learns;
-    if (!p.fresh) known.push_back(p);
+    if (!p.fresh) known_.push_back(p);
   }
-  if (!tells) return false;
-  const auto earlier = [](const Stretch& a, const Stretch& b) {
-    return std::pair(a.run, a.at) < std::pair(b.run, b.at);
-  };
-  std::sort(known.begin(), known.end(), earlier);
-  for (size_t k = 1; k < known.size(); ++k) {
-    if (known[k - 1].run == known[k].run && known[k - 1].end() > known[k].at) return true;
+  std::sort(known_.begin(), known_.end(), in_run_order);
+  for (size_t k = 1; k < known_.size(); ++k) {
+    if (known_[k - 1].run == known_[k].run && known_[k - 1].end() > known_[k].at) return true;
   }
+  return false;
+}
 
-  // Walk up from the call's first block; meeting a block of the call closes a cycle.
+/// Walks up from the call's first block, after repeats_known(). False when it meets a block of the call: that would close
+/// a cycle. Sets resident_path_: is every block on the way resident on some slot, up to the root?
+bool Index::climb(Parent parent) {
+  const bool tells =
+      std::any_of(placed_.begin(), placed_.end(), [](const Placed& p) { return p.fresh || p.learns; });
   Parent up = parent;
   if (parent.kind == PredKind::kUnknown && !placed_.front().fresh) {
     up = predecessor({placed_.front().run, placed_.front().at});
   }
   while (up.kind == PredKind::kHash) {
     const BlockRef ref = table_.find(runs_, up.hash);
-    if (!ref.found()) return false;
+    if (!ref.found()) break;
     const Run& run = runs_[ref.run];
-    if (ref.at >= run.end) return true;
-    const auto in_run = std::lower_bound(known.begin(), known.end(), Stretch{0, 0, ref.run, 0}, earlier);
-    if (in_run != known.end() && in_run->run == ref.run && in_run->at <= ref.at) return true;
+    if (tells) {
+      if (ref.at >= run.end) return false;
+      const auto in_run =
+          std::lower_bound(known_.begin(), known_.end(), Stretch{0, 0, ref.run, 0}, in_run_order);
+      if (in_run != known_.end() && in_run->run == ref.run && in_run->at <= ref.at) return false;
+    }
+    if (resident_path_) {
+      uncovered(run, {run.first, pos(ref.at + 1u)}, false, ranges_);
+      resident_path_ = ranges_.empty();
+    }
     up = {run.pred_kind, run.pred};
   }
-  return false;
+  resident_path_ &= up.kind == PredKind::kRoot;
+  return true;
 }
 
 void Index::roll_back(SeqSpan seq) {
   for (const Placed& p : placed_) {
-    if (!p.fresh) continue;
+    if (!p.fresh || p.run == kNoRun) continue;
     for (uint32_t k = 0; k < p.n; ++k) table_.erase(runs_.arena(), seq[p.i + k], {p.run, pos(p.at + k)});
-    runs_[p.run].growing = false;
-    if (!runs_[p.run].live()) runs_.give(p.run);
+    Run& run = runs_[p.run];
+    run.growing = false;
+    if (run.live()) continue;
+    if (run.capacity == 0) run.blocks = nullptr;  // still the caller's
+    runs_.give(p.run);
   }
   placed_.clear();
 }
@@ -151,8 +186,6 @@ void Index::settle(SeqSpan seq, Parent parent) {
     if (p.fresh) {
       run.end = p.end();
       run.growing = false;
-      // A gap that was filled needs less than the rest of the call. Positions must not move yet.
-      if (run.first == 0) shrink_if_sparse(p.run);
     }
   }
 }

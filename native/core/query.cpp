@@ -1,7 +1,7 @@
 // Overlap, exclusive overlap and fair overlap. A slot's answer is kept in its output while the query is read:
 // in prefix mode a slot is still in the race at block i exactly when it has counted i leading blocks, so a
 // stretch costs one pass over the run's intervals and no bookkeeping beside.
-#include <numeric>
+#include <algorithm>
 
 #include "core/index.hpp"
 
@@ -49,15 +49,18 @@ void Index::overlap(SeqSpan seq, Mode mode, std::span<uint32_t> out) const {
   });
 }
 
-/// The parts of a stretch that weigh something, from the run's owner steps.
+/// The parts of a stretch that weigh the same a block, from the run's owner steps.
 template <class Weigh>
 void Index::weigh_stretch(const Run& run, const Stretch& s, Weigh&& weigh) const {
   pieces_.clear();
   Pos begin = s.at;
+  uint64_t before = 0;
   const auto piece = [&](Pos end, uint32_t count, uint32_t owners_xor) {
     end = std::min(end, s.end());
     if (end <= begin) return;
-    if (const uint32_t weight = weigh(count, owners_xor)) pieces_.push_back({begin, end, weight});
+    const uint32_t weight = weigh(count, owners_xor);
+    pieces_.push_back({begin, weight, before});
+    before += uint64_t{weight} * static_cast<uint64_t>(end - begin);
     begin = end;
   };
   run.each_step([&](const OwnerStep& step) { piece(step.end, step.count, step.owners_xor); });
@@ -68,24 +71,32 @@ void Index::weigh_stretch(const Run& run, const Stretch& s, Weigh&& weigh) const
 template <class Out, class Weigh>
 void Index::weighted_overlap(SeqSpan seq, Mode mode, Weigh&& weigh, std::span<Out> out) const {
   std::fill(out.begin(), out.end(), Out{0});
-  const auto add = [&](uint32_t slot, Pos begin, Pos end) {
-    uint64_t sum = 0;
-    for (const Piece& p : pieces_) {
-      const int shared = std::min(p.end, end) - std::max(p.begin, begin);
-      if (shared > 0) sum += static_cast<uint64_t>(shared) * p.weight;
+  // Weight of a stretch's blocks before `at`.
+  const auto up_to = [&](Pos at) {
+    auto piece = pieces_.end() - 1;
+    if (piece->begin > at) {
+      piece = std::upper_bound(pieces_.begin(), pieces_.end(), at,
+                               [](Pos p, const Piece& v) { return p < v.begin; }) -
+              1;
     }
-    out[slot] += static_cast<Out>(sum);
+    return piece->before + uint64_t{piece->weight} * static_cast<uint64_t>(at - piece->begin);
+  };
+  // Most holders have the whole stretch: its sum is reckoned once.
+  const auto add = [&](uint32_t slot, const Stretch& s, uint64_t whole, Pos begin, Pos end) {
+    if (begin >= end) return;
+    out[slot] += static_cast<Out>(begin == s.at && end == s.end() ? whole : up_to(end) - up_to(begin));
   };
   if (mode == Mode::kPrefix) {
     lead_.assign(out.size(), 0);
     each_stretch(seq, mode, [&](const Stretch& s, const Run& run) {
       weigh_stretch(run, s, weigh);
+      const uint64_t whole = up_to(s.end());
       bool somebody_goes_on = false;
       for (const Interval& v : run.holders.view()) {
         if (lead_[v.id] != s.i || s.at < v.begin || v.end <= s.at) continue;
         const Pos reached = std::min(v.end, s.end());
         lead_[v.id] += static_cast<uint32_t>(reached - s.at);
-        add(v.id, s.at, reached);
+        add(v.id, s, whole, s.at, reached);
         somebody_goes_on |= reached == s.end();
       }
       return somebody_goes_on;
@@ -94,7 +105,10 @@ void Index::weighted_overlap(SeqSpan seq, Mode mode, Weigh&& weigh, std::span<Ou
   }
   each_stretch(seq, mode, [&](const Stretch& s, const Run& run) {
     weigh_stretch(run, s, weigh);
-    for (const Interval& v : run.holders.view()) add(v.id, std::max(v.begin, s.at), std::min(v.end, s.end()));
+    const uint64_t whole = up_to(s.end());
+    for (const Interval& v : run.holders.view()) {
+      add(v.id, s, whole, std::max(v.begin, s.at), std::min(v.end, s.end()));
+    }
     return true;
   });
 }

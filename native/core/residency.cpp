@@ -1,4 +1,6 @@
 // Slots, and what they hold.
+#include <algorithm>
+
 #include "core/index.hpp"
 
 namespace kvidx {
@@ -12,7 +14,7 @@ Status Index::check(SlotRef ref) const {
 }
 
 SlotRef Index::add_slot() {
-  uint32_t slot = 0;
+  uint32_t& slot = lowest_free_slot_;
   while (slot < slots_.size() && slots_[slot].live) ++slot;
   if (slot == slots_.size()) slots_.emplace_back();
   const uint32_t incarnation = slots_[slot].incarnation + 1;
@@ -28,6 +30,7 @@ Status Index::remove_slot(SlotRef ref) {
   const uint32_t incarnation = slots_[ref.slot].incarnation;
   slots_[ref.slot] = Slot{};
   slots_[ref.slot].incarnation = incarnation;
+  lowest_free_slot_ = std::min(lowest_free_slot_, ref.slot);
   return Status::kOk;
 }
 
@@ -68,13 +71,12 @@ Status Index::store(SlotRef ref, SeqSpan seq, Parent parent, double now_ms, Feed
     if (change.edge) slot.runs.gained(p.run);
   }
   result.duplicate = seq.size() - result.applied;
+  result.orphaned = resident_path_ ? 0 : seq.size();
   duplicates_ += result.duplicate;
   slot.resident += result.applied;
   slot.last_store_ms = now_ms;
   merge_placed(seq, parent);
-  if (parent.kind != PredKind::kRoot && !has_resident_path(table_.find(runs_, seq[0])))
-    result.orphaned = seq.size();
-  if (slot.runs.overgrown()) prune(slot.runs, &Run::holders, ref.slot);
+  prune_if_overgrown(slot.runs, &Run::holders, ref.slot);
   return Status::kOk;
 }
 
@@ -89,7 +91,7 @@ Status Index::remove(SlotRef ref, SeqSpan seq, FeedResult& result) {
     const uint32_t n = at.found() ? match(runs_[at.run], at.at, seq.subspan(i)) : 1;
     uint32_t gone = 0;
     if (at.found()) {
-      Run& run = runs_[at.run];
+      const Run& run = runs_[at.run];
       const Range range{at.at, pos(at.at + n)};
       if (result.first_bad < 0) {
         // The first block of the stretch that is not resident here.
@@ -99,21 +101,27 @@ Status Index::remove(SlotRef ref, SeqSpan seq, FeedResult& result) {
         }
         if (reached < range.end) result.first_bad = static_cast<int64_t>(i) + reached - range.begin;
       }
-      const auto change = run.holders.subtract(ref.slot, range.begin, range.end);
-      gone = change.positions;
-      if (change.edge) slot.runs.lost();
-      if (gone > 0) bury_uncovered(at.run, range);
+      gone = release(slot, ref.slot, at.run, range);
     } else if (result.first_bad < 0) {
       result.first_bad = static_cast<int64_t>(i);
     }
     result.applied += gone;
     result.unknown += n - gone;
+    unknown_removes_ += n - gone;
     i += n;
   }
-  slot.resident -= result.applied;
-  unknown_removes_ += result.unknown;
-  if (slot.runs.overgrown()) prune(slot.runs, &Run::holders, ref.slot);
+  prune_if_overgrown(slot.runs, &Run::holders, ref.slot);
   return Status::kOk;
+}
+
+/// The slot holds [range) of the run no longer; answers how many of its blocks it held. The run may be gone afterwards.
+uint32_t Index::release(Slot& slot, uint32_t number, uint32_t run, Range range) {
+  const auto change = runs_[run].holders.subtract(number, range.begin, range.end);
+  if (change.positions == 0) return 0;
+  slot.resident -= change.positions;
+  if (change.edge) slot.runs.lost();
+  bury_uncovered(run, range);
+  return change.positions;
 }
 
 Status Index::clear(SlotRef ref, uint64_t& removed) {
@@ -124,18 +132,15 @@ Status Index::clear(SlotRef ref, uint64_t& removed) {
   return Status::kOk;
 }
 
-void Index::release_all(uint32_t slot) {
-  const RunList list = std::exchange(slots_[slot].runs, RunList{});
-  for (const uint32_t id : list.ids()) {
+void Index::release_all(uint32_t number) {
+  Slot& slot = slots_[number];
+  // No run comes to the list meanwhile: what a split moves is held by others.
+  for (const uint32_t id : slot.runs.ids()) {
     if (id >= runs_.used()) continue;
-    Run& run = runs_[id];
-    const auto held = run.holders.of(slot);
-    if (held.empty()) continue;
-    const Range hull{held.front().begin, held.back().end};
-    run.holders.subtract(slot, hull.begin, hull.end);
-    bury_uncovered(id, hull);
+    const auto held = runs_[id].holders.of(number);
+    if (!held.empty()) release(slot, number, id, {held.front().begin, held.back().end});
   }
-  slots_[slot].resident = 0;
+  slot.runs = RunList{};
 }
 
 bool Index::resident_somewhere(BlockRef ref) const {
@@ -143,21 +148,6 @@ bool Index::resident_somewhere(BlockRef ref) const {
     if (v.begin <= ref.at && ref.at < v.end) return true;
   }
   return false;
-}
-
-/// Is every block above this one resident on some slot, up to the root?
-bool Index::has_resident_path(BlockRef first) const {
-  std::vector<Range> gaps;
-  Parent up = predecessor(first);
-  while (up.kind == PredKind::kHash) {
-    const BlockRef ref = table_.find(runs_, up.hash);
-    if (!ref.found()) return false;
-    const Run& run = runs_[ref.run];
-    uncovered(run, {run.first, pos(ref.at + 1u)}, false, gaps);
-    if (!gaps.empty()) return false;
-    up = {run.pred_kind, run.pred};
-  }
-  return up.kind == PredKind::kRoot;
 }
 
 std::vector<SeqHash> Index::enumerate(uint32_t slot) const {

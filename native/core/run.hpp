@@ -1,5 +1,4 @@
-// A run: consecutive blocks in one array, the compressed edge of the radix trie; and the slab that runs live
-// in.
+// A run: consecutive blocks in one array, the compressed edge of the radix trie; and the slab that runs live in.
 //
 //   blocks:  · · b2 b3 b4 b5 · ·        first = 2, end = 6, capacity = 8
 //            predecessor of b2 is `pred`; of every other block the one before it
@@ -73,7 +72,9 @@ struct BlockRef {
 class RunSlab {
  public:
   RunSlab() = default;
-  ~RunSlab() { drop_pages(0); }
+  ~RunSlab() {
+    for (Run* page : pages_) std::destroy_n(page, kPage);
+  }
   RunSlab(RunSlab&& o) noexcept { *this = std::move(o); }
   RunSlab& operator=(RunSlab&& o) noexcept {
     std::swap(arena_, o.arena_);
@@ -111,16 +112,6 @@ class RunSlab {
     (*this)[id] = Run{};
     free_.push_back(id);
   }
-  /// Gives back the pages behind the last live run.
-  void trim() {
-    uint32_t last = used_;
-    while (last > 0 && !(*this)[last - 1].live()) --last;
-    std::erase_if(free_, [last](uint32_t id) { return id >= last; });
-    used_ = last;
-    drop_pages((used_ + kPage - 1) / kPage);
-    pages_.shrink_to_fit();
-    free_.shrink_to_fit();
-  }
   uint64_t reserved_bytes() const {
     return arena_.reserved_bytes() + heap_bytes(pages_.capacity() * sizeof(pages_[0])) +
            heap_bytes(free_.capacity() * sizeof(uint32_t));
@@ -134,12 +125,6 @@ class RunSlab {
     auto* page = static_cast<Run*>(arena_.allocate(kPage * sizeof(Run)));
     std::uninitialized_value_construct_n(page, kPage);
     pages_.push_back(page);
-  }
-  void drop_pages(size_t kept) {
-    for (; pages_.size() > kept; pages_.pop_back()) {
-      std::destroy_n(pages_.back(), kPage);
-      arena_.release(pages_.back());
-    }
   }
 
   Arena arena_;

@@ -1,18 +1,20 @@
 // Snapshots, format "KVIX" version 1, little-endian; every backend reads and writes the same:
 //
 //   header    u32 'KVIX', u32 version
-//   section   u32 tag, u32 0, u64 payload bytes, payload, u64 XXH64(tag … payload, seed 0); five of them, in
-//   order: 1 slots     u32 n, n × {u32 slot, u32 incarnation, f64 last store ms}; u32 n, n × {u32 free slot,
-//   u32 incarnation} 2 sessions  u32 n, n × {u32 session, f64 last own ms}, least recently owning first 3
-//   chains    u64 n, n × {u8 kind of the block before (0 root, 1 hash, 2 unknown), u8[3] 0, u32 length, u64
-//   hash,
-//               u64[length] hashes, u32 n, n × {u32 slot, u32 begin, u32 end}, u32 n, n × {u32 session, u32
-//               length}}
+//   section   u32 tag, u32 0, u64 payload bytes, payload, u64 XXH64(tag … payload, seed 0)
+//
+// Five sections, in this order:
+//   1 slots     u32 n, n × {u32 slot, u32 incarnation, f64 last store ms}; u32 n, n × {u32 free slot, u32 incarnation}
+//   2 sessions  u32 n, n × {u32 session, f64 last own ms}, least recently owning first; u32 n, n × u32 free number
+//   3 chains    u64 n, n × {u8 kind of the block before (0 root, 1 hash, 2 unknown), u8[3] 0, u32 length, u64 hash,
+//               u64[length] hashes, u32 n, n × {u32 slot, u32 begin, u32 end}, u32 n, n × {u32 session, u32 length}}
 //   4 counters  u64 duplicates, u64 unknown removes, u64 rejected
 //   5 end       nothing
 //
 // A chain becomes a run as it is; restore() merges neighbours. Nothing in a file is trusted: lengths are
 // checked before memory is taken, and a file whose checksums hold still has to pass validate().
+#include <algorithm>
+
 #include "core/index.hpp"
 #include "core/xxh64.hpp"
 
@@ -21,7 +23,6 @@ namespace kvidx {
 namespace {
 
 constexpr uint32_t kMagic = 0x5849564b, kVersion = 1;
-constexpr uint32_t kMaxSessionNumber = 1u << 24;
 enum Section : uint32_t { kHeader, kSlots, kSessions, kChains, kCounters, kEnd };
 constexpr const char* kNames[] = {"header", "slots", "sessions", "chains", "counters", "end"};
 
@@ -122,6 +123,10 @@ std::vector<uint8_t> Index::snapshot() const {
     out.put(number);
     out.put(sessions_[number].last_own_ms);
   }
+  std::vector<uint32_t> free = free_sessions_;
+  std::sort(free.begin(), free.end());
+  out.put(static_cast<uint32_t>(free.size()));
+  for (const uint32_t number : free) out.put(number);
   out.close();
 
   out.open(kChains);
@@ -170,6 +175,7 @@ struct Index::Loader {
       const auto number = in.get<uint32_t>();
       slot.incarnation = in.get<uint32_t>();
       slot.last_store_ms = in.get<double>();
+      demand(slot.incarnation < UINT32_MAX);
       read.emplace_back(number, std::move(slot));
     }
     const uint32_t free = in.count(8);
@@ -177,6 +183,7 @@ struct Index::Loader {
       Slot slot;
       const auto number = in.get<uint32_t>();
       slot.incarnation = in.get<uint32_t>();
+      demand(slot.incarnation < UINT32_MAX);
       read.emplace_back(number, std::move(slot));
     }
     demand(in.left() == 0);
@@ -189,27 +196,30 @@ struct Index::Loader {
     }
   }
 
+  /// Live and free numbers together are 1 … n, so that what they take is bounded by the file.
   void sessions(Reader in) const {
-    const uint32_t n = in.count(12);
-    uint32_t highest = 0;
-    std::vector<std::pair<uint32_t, double>> read;
-    for (uint32_t k = 0; k < n; ++k) {
+    std::vector<std::pair<uint32_t, double>> live;
+    for (uint32_t left = in.count(12); left > 0; --left) {
       const auto number = in.get<uint32_t>();
-      demand(number != 0 && number <= kMaxSessionNumber);
-      read.emplace_back(number, in.get<double>());
-      highest = std::max(highest, number);
+      live.emplace_back(number, in.get<double>());
+    }
+    std::vector<uint32_t>& free = index.free_sessions_;
+    for (uint32_t left = in.count(4); left > 0; --left) {
+      free.push_back(in.get<uint32_t>());
+      demand(free.size() < 2 || free[free.size() - 2] < free.back());
     }
     demand(in.left() == 0);
+    const size_t highest = live.size() + free.size();
     index.sessions_.resize(highest + 1);
-    for (const auto& [number, last_own_ms] : read) {
-      demand(!index.sessions_[number].live);
+    index.free_sessions_.reserve(index.sessions_.capacity());
+    for (const auto& [number, last_own_ms] : live) {
+      demand(number != 0 && number <= highest && !index.sessions_[number].live);
       index.sessions_[number].live = true;
       ++index.live_sessions_;
       index.touch(number, last_own_ms);
     }
-    for (uint32_t number = 1; number <= highest; ++number) {
-      if (!index.sessions_[number].live) index.free_sessions_.push(number);
-    }
+    for (const uint32_t number : free)
+      demand(number != 0 && number <= highest && !index.sessions_[number].live);
   }
 
   void chain(Reader& in) const {

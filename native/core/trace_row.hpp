@@ -5,8 +5,7 @@
 // JSON parser, which judges everything that this scan only steps over.
 //
 //   {"chat_id":1, "meta":{"hash_ids":[9]}, "hash_ids":[ 1, -2, 18446744073709551615 ], "turn":0}
-//                        stepped over: nested          ^array_start                 ^array_end (one past the
-//                        bracket)
+//                        stepped over: nested          ^array_start                   ^array_end, one past the bracket
 //
 // What the scan checks itself: the outermost braces, the names, colons and commas between the members,
 // strings (by their escapes), and every byte of the array. What it steps over: nested values by depth,
