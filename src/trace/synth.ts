@@ -1,4 +1,4 @@
-import { checkInteger } from '../validate.js';
+import { checkInteger, checkOptions } from '../validate.js';
 import { Random } from './random.js';
 import { DISTRIBUTIONS } from './synth-distributions.js';
 import type { ChatRow } from './types.js';
@@ -41,14 +41,26 @@ interface Request {
  * way to a summary. Agent k (from 0) runs with weight 1 / (k + 1). Ids count up from 1 in order of first occurrence.
  * Throws ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_OUT_OF_RANGE.
  */
-export function* synthesizeTrace(options: SynthOptions = {}): Generator<ChatRow> {
-  const { seed = 1, sessions = 24, turns = 40, agents = 3, maxInput = 160_000, blockSize = 64 } = options;
+export function synthesizeTrace(options?: SynthOptions): Generator<ChatRow> {
+  const {
+    seed = 1,
+    sessions = 24,
+    turns = 40,
+    agents = 3,
+    maxInput = 160_000,
+    blockSize = 64,
+  } = checkOptions(options);
   checkInteger('seed', seed, 0, 2 ** 32 - 1);
   checkInteger('sessions', sessions, 1, 1_000_000);
   checkInteger('turns', turns, 1, 10_000);
   checkInteger('agents', agents, 1, 1_000);
   checkInteger('maxInput', maxInput, 1, 2 ** 32 - 1);
   checkInteger('blockSize', blockSize, 1, 2 ** 20);
+  return makeTrace({ seed, sessions, turns, agents, maxInput, blockSize });
+}
+
+function* makeTrace(options: Required<SynthOptions>): Generator<ChatRow> {
+  const { seed, sessions, turns, agents, maxInput, blockSize } = options;
   const random = new Random(seed);
   const kinds = Array.from({ length: agents }, (): Agent => {
     return { boilerplateTokens: random.draw(DISTRIBUTIONS.boilerplate), ids: [] };

@@ -1,5 +1,5 @@
 import { invalidArgType, KvidxError, outOfRange } from '../errors.js';
-import { checkInteger } from '../validate.js';
+import { checkInteger, checkOptions } from '../validate.js';
 import { readBytes } from './byte-source.js';
 import { type Line, LineSplitter, LineTooLong } from './line-splitter.js';
 import { BadRow, RowParser } from './row-parser.js';
@@ -32,9 +32,13 @@ export class TraceReader implements AsyncIterable<TraceRow> {
   private readonly options: Required<TraceReaderOptions>;
 
   /** Throws ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_OUT_OF_RANGE. */
-  constructor(path: string, options: TraceReaderOptions = {}) {
+  constructor(path: string, options?: TraceReaderOptions) {
     if (typeof path !== 'string') throw invalidArgType('path', 'a string', path);
-    const { onError = 'fail', maxLineBytes = DEFAULT_MAX_LINE_BYTES, onProgress = () => {} } = options;
+    const {
+      onError = 'fail',
+      maxLineBytes = DEFAULT_MAX_LINE_BYTES,
+      onProgress = () => {},
+    } = checkOptions(options);
     if (onError !== 'fail' && onError !== 'skip') throw outOfRange('onError', '"fail" or "skip"', onError);
     if (typeof onProgress !== 'function') throw invalidArgType('onProgress', 'a function', onProgress);
     checkInteger('maxLineBytes', maxLineBytes, 1, MOST_LINE_BYTES);

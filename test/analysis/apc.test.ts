@@ -277,8 +277,85 @@ describe('bad input', () => {
     [{ curve: [0] }, 'ERR_KVIDX_OUT_OF_RANGE'],
     [{ curve: [Number.NaN] }, 'ERR_KVIDX_OUT_OF_RANGE'],
     [{ curve: 'all' }, 'ERR_KVIDX_INVALID_ARG_TYPE'],
+    [{ curve: Array.from({ length: 1001 }, (_, i) => i + 1) }, 'ERR_KVIDX_OUT_OF_RANGE'],
+    [{ trace: 7 }, 'ERR_KVIDX_INVALID_ARG_TYPE'],
+    [null, 'ERR_KVIDX_INVALID_ARG_TYPE'],
   ])('refuses %j', async (options, code) => {
     await expect(figures([[10, [1]]], options as never)).rejects.toMatchObject({ code });
+  });
+});
+
+describe('bad rows', () => {
+  const good = { line: 1, inputLength: 10, sessionId: 'a', hashIds: BigUint64Array.of(1n) };
+  const TYPE = 'ERR_KVIDX_INVALID_ARG_TYPE';
+  const RANGE = 'ERR_KVIDX_OUT_OF_RANGE';
+
+  it.each([
+    ['null', null, TYPE, 'rows[1] must be an object, got null'],
+    ['undefined', undefined, TYPE, 'rows[1] must be an object, got undefined'],
+    ['a number', 5, TYPE, 'rows[1] must be an object, got 5'],
+    ['no line', { ...good, line: undefined }, TYPE, 'rows[1].line must be a number'],
+    ['line 0', { ...good, line: 0 }, RANGE, 'rows[1].line must be an integer from 1'],
+    [
+      'an input of NaN',
+      { ...good, inputLength: Number.NaN },
+      RANGE,
+      'rows[1].inputLength must be an integer',
+    ],
+    ['an input of −1', { ...good, inputLength: -1 }, RANGE, 'rows[1].inputLength must be an integer'],
+    [
+      'an input of 2^32 + 2',
+      { ...good, inputLength: 2 ** 32 + 2 },
+      RANGE,
+      'rows[1].inputLength must be an integer',
+    ],
+    [
+      'an input as text',
+      { ...good, inputLength: '10' },
+      TYPE,
+      'rows[1].inputLength must be a number, got "10"',
+    ],
+    [
+      'a number for a session',
+      { ...good, sessionId: 7 },
+      TYPE,
+      'rows[1].sessionId must be a string or undefined',
+    ],
+    [
+      'no ids',
+      { ...good, hashIds: undefined },
+      TYPE,
+      'rows[1].hashIds must be a BigUint64Array, got undefined',
+    ],
+    [
+      'an array of ids',
+      { ...good, hashIds: [1n] },
+      TYPE,
+      'rows[1].hashIds must be a BigUint64Array, got an Array',
+    ],
+    [
+      'ids in shared memory',
+      { ...good, hashIds: new BigUint64Array(new SharedArrayBuffer(8)) },
+      TYPE,
+      'rows[1].hashIds must be in unshared memory',
+    ],
+  ])('are refused with their number: %s', async (_, bad, code, message) => {
+    await expect(analyzeApc([good, bad as never], { blockSize: 10 })).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining(message),
+    });
+  });
+
+  it.each([
+    ['null', null],
+    ['an object', {}],
+    ['a number', 7],
+    ['nothing', undefined],
+  ])('are no rows at all: %s', async (_, rows) => {
+    await expect(analyzeApc(rows as never)).rejects.toMatchObject({
+      code: TYPE,
+      message: expect.stringContaining('rows must be an iterable of rows'),
+    });
   });
 });
 

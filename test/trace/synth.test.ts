@@ -100,8 +100,9 @@ describe('synthesizeTrace', () => {
     [{ turns: 1.5 }, 'ERR_KVIDX_OUT_OF_RANGE'],
     [{ blockSize: Number.NaN }, 'ERR_KVIDX_OUT_OF_RANGE'],
     [{ agents: '3' }, 'ERR_KVIDX_INVALID_ARG_TYPE'],
-  ])('refuses %j', (options, code) => {
-    expect(() => text(options as never)).toThrow(expect.objectContaining({ code }));
+    [null, 'ERR_KVIDX_INVALID_ARG_TYPE'],
+  ])('refuses %j, before the first row is asked for', (options, code) => {
+    expect(() => synthesizeTrace(options as never)).toThrow(expect.objectContaining({ code }));
   });
 });
 

@@ -240,6 +240,7 @@ describe('bad options', () => {
     ['x', { maxLineBytes: 0 }, 'ERR_KVIDX_OUT_OF_RANGE'],
     ['x', { maxLineBytes: Number.NaN }, 'ERR_KVIDX_OUT_OF_RANGE'],
     ['x', { onProgress: 1 }, 'ERR_KVIDX_INVALID_ARG_TYPE'],
+    ['x', null, 'ERR_KVIDX_INVALID_ARG_TYPE'],
   ])('%j, %j are refused', (path, options, code) => {
     expect(() => new TraceReader(path as never, options as never)).toThrow(expect.objectContaining({ code }));
   });
