@@ -1,3 +1,4 @@
+import { invalidArgType } from '../errors.js';
 import { seam } from '../native/index.js';
 import { checkHash, checkInteger, checkOptions, checkOut, checkTokens } from '../validate.js';
 import { type ExtraKeys, flattenExtraKeys } from './extra-keys.js';
@@ -30,15 +31,31 @@ export interface SeqHashesOptions extends LocalHashesOptions {
  * local hash; XXH64 of the u64le local hash, with the previous block's seq hash as seed, is its seq hash.
  */
 export class BlockHasher {
-  readonly blockSize: number;
-  /** Parent of a first block: 0n in the empty namespace. */
-  readonly root: bigint;
+  readonly #blockSize: number;
+  readonly #root: bigint;
 
   /** Throws ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_OUT_OF_RANGE. */
   constructor(options?: BlockHasherOptions) {
     const { blockSize = DEFAULT_BLOCK_SIZE, namespace = {} } = checkOptions(options);
-    this.blockSize = checkInteger('blockSize', blockSize, 1, MAX_BLOCK_SIZE);
-    this.root = namespaceRoot(namespace);
+    this.#blockSize = checkInteger('blockSize', blockSize, 1, MAX_BLOCK_SIZE);
+    this.#root = namespaceRoot(namespace);
+  }
+
+  /** Refuses a foreign `this`; every method starts here. */
+  static #own(hasher: BlockHasher): BlockHasher {
+    if (typeof hasher !== 'object' || hasher === null || !(#root in hasher)) {
+      throw invalidArgType('this', 'a BlockHasher', hasher);
+    }
+    return hasher;
+  }
+
+  get blockSize(): number {
+    return BlockHasher.#own(this).#blockSize;
+  }
+
+  /** Parent of a first block: 0n in the empty namespace. */
+  get root(): bigint {
+    return BlockHasher.#own(this).#root;
   }
 
   /**
@@ -47,12 +64,13 @@ export class BlockHasher {
    * token, an extra key or its block) or ERR_KVIDX_LENGTH_MISMATCH (`out`).
    */
   seqHashes(tokens: Uint32Array | readonly number[], options?: SeqHashesOptions): BigUint64Array {
+    const { blockSize, root } = BlockHasher.#own(this);
     const ids = checkTokens(tokens);
-    const count = Math.floor(ids.length / this.blockSize);
-    const { out, extraKeys, parent = this.root } = checkOptions(options);
+    const count = Math.floor(ids.length / blockSize);
+    const { out, extraKeys, parent = root } = checkOptions(options);
     const hashes = checkOut(out, BigUint64Array, count);
     const extra = flattenExtraKeys(extraKeys, 0, count);
-    seam.seqHashes(ids, this.blockSize, checkHash(parent, 'parent'), extra, hashes);
+    seam.seqHashes(ids, blockSize, checkHash(parent, 'parent'), extra, hashes);
     return hashes;
   }
 
@@ -61,11 +79,12 @@ export class BlockHasher {
    * in it. Accepts and throws as `seqHashes`.
    */
   localHashes(tokens: Uint32Array | readonly number[], options?: LocalHashesOptions): BigUint64Array {
+    const { blockSize } = BlockHasher.#own(this);
     const ids = checkTokens(tokens);
-    const count = Math.floor(ids.length / this.blockSize);
+    const count = Math.floor(ids.length / blockSize);
     const { out, extraKeys } = checkOptions(options);
     const hashes = checkOut(out, BigUint64Array, count);
-    seam.localHashes(ids, this.blockSize, flattenExtraKeys(extraKeys, 0, count), hashes);
+    seam.localHashes(ids, blockSize, flattenExtraKeys(extraKeys, 0, count), hashes);
     return hashes;
   }
 }

@@ -1,3 +1,4 @@
+import { invalidArgType } from '../errors.js';
 import { seam } from '../native/index.js';
 import { checkInteger, checkOptions, checkTokens } from '../validate.js';
 import { BlockHasher, type BlockHasherOptions } from './block-hasher.js';
@@ -28,23 +29,31 @@ export class SessionHasher {
     this.#tail = new Uint32Array(this.#hasher.blockSize);
   }
 
+  /** Refuses a foreign `this`; every method starts here. */
+  static #own(session: SessionHasher): SessionHasher {
+    if (typeof session !== 'object' || session === null || !(#tail in session)) {
+      throw invalidArgType('this', 'a SessionHasher', session);
+    }
+    return session;
+  }
+
   get blockSize(): number {
-    return this.#hasher.blockSize;
+    return SessionHasher.#own(this).#hasher.blockSize;
   }
 
   /** Tokens so far, those of a partial last block included. */
   get tokens(): number {
-    return this.#blocks * this.blockSize + this.#tailLength;
+    return SessionHasher.#own(this).#blocks * this.blockSize + this.#tailLength;
   }
 
   /** Full blocks so far. */
   get blocks(): number {
-    return this.#blocks;
+    return SessionHasher.#own(this).#blocks;
   }
 
   /** All seq hashes so far: `BigUint64Array[blocks]`, aliased until the next `append` or `truncate`; do not write. */
   get seqHashes(): BigUint64Array {
-    return this.#hashes.subarray(0, this.#blocks);
+    return SessionHasher.#own(this).#hashes.subarray(0, this.#blocks);
   }
 
   /**
@@ -53,16 +62,17 @@ export class SessionHasher {
    * ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_OUT_OF_RANGE (a token, an extra key or its block), state unchanged.
    */
   append(tokens: Uint32Array | readonly number[], options?: AppendOptions): BigUint64Array {
+    const { blockSize } = SessionHasher.#own(this);
     const input = this.#afterTail(checkTokens(tokens));
     const first = this.#blocks;
-    const count = Math.floor(input.length / this.blockSize);
+    const count = Math.floor(input.length / blockSize);
     const extra = flattenExtraKeys(checkOptions(options).extraKeys, first, count);
     this.#reserve(first + count);
     const added = this.#hashes.subarray(first, first + count);
     const parent = first === 0 ? this.#hasher.root : this.#hashes[first - 1]!;
-    seam.seqHashes(input, this.blockSize, parent, extra, added);
+    seam.seqHashes(input, blockSize, parent, extra, added);
 
-    const rest = input.subarray(count * this.blockSize);
+    const rest = input.subarray(count * blockSize);
     this.#tail.set(rest);
     this.#tailLength = rest.length;
     this.#blocks += count;
@@ -74,10 +84,11 @@ export class SessionHasher {
    * of tokens kept: append from there. Throws ERR_KVIDX_OUT_OF_RANGE beyond `tokens`.
    */
   truncate(tokens: number): number {
+    const { blockSize } = SessionHasher.#own(this);
     checkInteger('tokens', tokens, 0, this.tokens);
-    this.#blocks = Math.floor(tokens / this.blockSize);
+    this.#blocks = Math.floor(tokens / blockSize);
     this.#tailLength = 0;
-    return this.#blocks * this.blockSize;
+    return this.#blocks * blockSize;
   }
 
   #afterTail(tokens: Uint32Array): Uint32Array {

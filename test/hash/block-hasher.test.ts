@@ -96,6 +96,45 @@ describe('BlockHasher', () => {
   });
 });
 
+describe('a foreign this', () => {
+  const FOREIGN = [
+    undefined,
+    null,
+    7,
+    {},
+    Object.create(BlockHasher.prototype),
+    new Proxy(new BlockHasher(), {}),
+  ];
+  const members: [string, (self: unknown) => unknown][] = [
+    ['seqHashes', (self) => BlockHasher.prototype.seqHashes.call(self as BlockHasher, tokens)],
+    ['localHashes', (self) => BlockHasher.prototype.localHashes.call(self as BlockHasher, tokens)],
+    ['blockSize', (self) => Reflect.get(BlockHasher.prototype, 'blockSize', self)],
+    ['root', (self) => Reflect.get(BlockHasher.prototype, 'root', self)],
+  ];
+
+  it.each(members)('of %s is refused', (_, act) => {
+    for (const self of FOREIGN) {
+      expect(() => act(self)).toThrow(
+        expect.objectContaining({
+          code: 'ERR_KVIDX_INVALID_ARG_TYPE',
+          message: expect.stringContaining('this must be a BlockHasher'),
+        }),
+      );
+    }
+  });
+
+  it('is none that was built by a subclass', () => {
+    class Special extends BlockHasher {}
+    expect(new Special().seqHashes(tokens)).toEqual(new BlockHasher().seqHashes(tokens));
+  });
+
+  it('cannot come about by writing: block size and root stay as they are', () => {
+    const hasher = new BlockHasher();
+    for (const name of ['blockSize', 'root']) expect(Reflect.set(hasher, name, 5)).toBe(false);
+    expect(hasher).toMatchObject({ blockSize: 24, root: 0n });
+  });
+});
+
 describe('namespaces', () => {
   it('keeps equal texts in different fields apart', () => {
     expect(namespaceRoot({ lora: 'x' })).not.toBe(namespaceRoot({ salt: 'x' }));

@@ -88,4 +88,25 @@ describe('SessionHasher', () => {
     expect(session.tokens).toBe(12);
     expect(session.seqHashes).toEqual(before);
   });
+
+  it('refuses a foreign this', () => {
+    const { append, truncate } = SessionHasher.prototype;
+    const members: ((self: SessionHasher) => unknown)[] = [
+      (self) => append.call(self, [1]),
+      (self) => truncate.call(self, 0),
+      ...['blockSize', 'tokens', 'blocks', 'seqHashes'].map(
+        (name) => (self: SessionHasher) => Reflect.get(SessionHasher.prototype, name, self),
+      ),
+    ];
+    for (const act of members) {
+      for (const self of [undefined, null, 7, {}, hasher, Object.create(SessionHasher.prototype)]) {
+        expect(() => act(self)).toThrow(
+          expect.objectContaining({
+            code: 'ERR_KVIDX_INVALID_ARG_TYPE',
+            message: expect.stringContaining('this must be a SessionHasher'),
+          }),
+        );
+      }
+    }
+  });
 });
