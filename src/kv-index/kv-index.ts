@@ -49,9 +49,10 @@ import {
  * full blocks (`BlockHasher`, `SessionHasher`, `lookupTokens`); the query of a request comes before its own `own`.
  * Arrays are read during the call and not kept. Every method throws ERR_KVIDX_CLOSED on a closed index,
  * ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_OUT_OF_RANGE on a wrong argument, and changes nothing then.
+ *
+ * Options are read before anything else: a getter among them may run any code, also on this index.
  */
 export class KvIndex {
-  readonly blockSize: number;
   readonly #settings: IndexSettings;
   readonly #result = new Float64Array(RESULT_LENGTH);
   readonly #namespaces = new NamespaceLog();
@@ -63,7 +64,6 @@ export class KvIndex {
 
   constructor(options?: KvIndexOptions) {
     this.#settings = checkIndexOptions(options);
-    this.blockSize = this.#settings.blockSize;
     this.#core = seam.createIndex({ maxSessions: this.#settings.maxSessions });
   }
 
@@ -76,6 +76,12 @@ export class KvIndex {
     return index.#core;
   }
 
+  /** Tokens a block. */
+  get blockSize(): number {
+    KvIndex.#open(this);
+    return this.#settings.blockSize;
+  }
+
   // ---------------------------------------------------------------------------------------------------- workers
 
   /** Highest live slot + 1: the length of every output indexed by slot. */
@@ -86,9 +92,9 @@ export class KvIndex {
 
   /** The handle of (name, dpRank, tier): the present one when it is live, else a new, empty life of it. */
   addWorker(name: string, options?: WorkerOptions): WorkerHandle {
+    const { dpRank, tier } = checkWorkerOptions(checkOptions(options));
     const core = KvIndex.#open(this);
     checkWorkerName(name);
-    const { dpRank, tier } = checkWorkerOptions(checkOptions(options));
     const present = this.#workers.find(name, dpRank, tier);
     if (present) return present;
     const slot = core.addSlot();
@@ -116,7 +122,7 @@ export class KvIndex {
       this.#workers.incarnationOf(worker);
       return [worker];
     }
-    const handles = this.#workers.handles().filter((handle) => handle.name === worker);
+    const handles = this.#workers.named(worker);
     if (handles.length === 0) throw unknownWorker(`no worker is named ${JSON.stringify(worker)}`);
     return handles;
   }
@@ -135,10 +141,10 @@ export class KvIndex {
    * ERR_KVIDX_UNKNOWN_WORKER: a stale handle.
    */
   store(worker: WorkerHandle, seqHashes: BigUint64Array, options?: StoreOptions): FeedResult {
+    const { parent, nowMs = Date.now(), strict = false } = checkOptions(options);
     const core = KvIndex.#open(this);
     const incarnation = this.#workers.incarnationOf(worker);
     checkHashes(seqHashes, 'seqHashes');
-    const { parent, nowMs = Date.now(), strict = false } = checkOptions(options);
     const before = checkParent(parent);
     core.store(worker.slot, incarnation, seqHashes, before, checkTime('nowMs', nowMs), this.#result);
     return readResult('store', this.#result, strict);
@@ -150,10 +156,10 @@ export class KvIndex {
    * ERR_KVIDX_UNKNOWN_WORKER: a stale handle.
    */
   remove(worker: WorkerHandle, seqHashes: BigUint64Array, options?: RemoveOptions): FeedResult {
+    const { strict = false } = checkOptions(options);
     const core = KvIndex.#open(this);
     const incarnation = this.#workers.incarnationOf(worker);
     checkHashes(seqHashes, 'seqHashes');
-    const { strict = false } = checkOptions(options);
     core.remove(worker.slot, incarnation, seqHashes, this.#result);
     return readResult('remove', this.#result, strict);
   }
@@ -192,10 +198,10 @@ export class KvIndex {
    * least recently owning session ends.
    */
   own(session: string, seqHashes: BigUint64Array, options?: OwnOptions): FeedResult {
+    const { nowMs = Date.now(), strict = false } = checkOptions(options);
     const core = KvIndex.#open(this);
     const present = this.#sessions.numberOf(checkSessionName(session));
     checkHashes(seqHashes, 'seqHashes');
-    const { nowMs = Date.now(), strict = false } = checkOptions(options);
     const number = core.own(present, seqHashes, checkTime('nowMs', nowMs), this.#result);
     const ended = this.#result[RESULT.ended]!;
     if (ended !== 0) this.#sessions.delete(ended);
@@ -226,9 +232,9 @@ export class KvIndex {
    * `WorkerHandle.slot`, 0 for free slots. ERR_KVIDX_LENGTH_MISMATCH: `out` of another length.
    */
   overlap(seqHashes: BigUint64Array, options?: OverlapOptions): Uint32Array {
+    const { mode = 'prefix', out } = checkOptions(options);
     const core = KvIndex.#open(this);
     checkHashes(seqHashes, 'seqHashes');
-    const { mode = 'prefix', out } = checkOptions(options);
     const answer = checkOut(out, Uint32Array, this.#slotCount);
     core.overlap(seqHashes, checkMode(mode), answer);
     return answer;
@@ -244,10 +250,10 @@ export class KvIndex {
     seqHashes: BigUint64Array,
     options?: ExclusiveOverlapOptions,
   ): Uint32Array {
+    const { mode = 'prefix', maxOwners = 1, out } = checkOptions(options);
     const core = KvIndex.#open(this);
     const number = this.#sessions.numberOf(checkSessionName(session));
     checkHashes(seqHashes, 'seqHashes');
-    const { mode = 'prefix', maxOwners = 1, out } = checkOptions(options);
     checkInteger('maxOwners', maxOwners, 1, MAX_U32);
     const answer = checkOut(out, Uint32Array, this.#slotCount);
     core.exclusiveOverlap(number, seqHashes, checkMode(mode), maxOwners, answer);
@@ -260,9 +266,9 @@ export class KvIndex {
    * FAIR_UNIT). ERR_KVIDX_LENGTH_MISMATCH: `out` of another length.
    */
   fairOverlap(seqHashes: BigUint64Array, options?: FairOverlapOptions): Float64Array {
+    const { out } = checkOptions(options);
     const core = KvIndex.#open(this);
     checkHashes(seqHashes, 'seqHashes');
-    const { out } = checkOptions(options);
     const answer = checkOut(out, Float64Array, this.#slotCount);
     core.fairOverlap(seqHashes, answer);
     return answer;
@@ -270,13 +276,13 @@ export class KvIndex {
 
   /** Hashes a prompt (`Uint32Array[n]` or numbers) and asks for its overlaps, in one call. */
   lookupTokens(tokens: Uint32Array | readonly number[], options?: LookupOptions): LookupResult {
+    const { namespace, extraKeys, session, maxOwners = 1, fair = false } = checkOptions(options);
     const core = KvIndex.#open(this);
     const ids = checkTokens(tokens);
-    const { namespace, extraKeys, session, maxOwners = 1, fair = false } = checkOptions(options);
     const number = session === undefined ? 0 : this.#sessions.numberOf(checkSessionName(session));
     checkInteger('maxOwners', maxOwners, 1, MAX_U32);
     const root = this.#rootOf(namespace);
-    const blocks = Math.floor(ids.length / this.blockSize);
+    const blocks = Math.floor(ids.length / this.#settings.blockSize);
     const extra = flattenExtraKeys(extraKeys, 0, blocks);
 
     const seqHashes = new BigUint64Array(blocks);
@@ -285,7 +291,7 @@ export class KvIndex {
     const fairOverlap = fair ? new Float64Array(this.#slotCount) : undefined;
     core.lookupTokens(
       ids,
-      this.blockSize,
+      this.#settings.blockSize,
       root,
       extra,
       number,
@@ -307,13 +313,13 @@ export class KvIndex {
 
   /** Why a query finds what it finds: for every worker, and in one sentence when it finds nothing. */
   explain(query: ExplainQuery, options?: ExplainOptions): Explanation {
-    const core = KvIndex.#open(this);
     const { nowMs = Date.now() } = checkOptions(options);
+    const core = KvIndex.#open(this);
     checkTime('nowMs', nowMs);
     const context = {
       core,
       workers: this.#workers.handles(),
-      blockSize: this.blockSize,
+      blockSize: this.#settings.blockSize,
       root: this.#settings.root,
       namespaces: this.#namespaces,
       nowMs,

@@ -38,6 +38,7 @@ export class WorkerHandle {
 /** Live workers by name and by slot; `incarnation` is what the core knows a life of a slot by. */
 export class WorkerTable {
   readonly #byKey = new Map<string, WorkerHandle>();
+  readonly #byName = new Map<string, Set<WorkerHandle>>();
   readonly #bySlot: ({ handle: WorkerHandle; incarnation: number } | undefined)[] = [];
 
   find(name: string, dpRank: number, tier: Tier): WorkerHandle | undefined {
@@ -47,11 +48,17 @@ export class WorkerTable {
   add(handle: WorkerHandle, incarnation: number): void {
     this.#byKey.set(keyOf(handle.name, handle.dpRank, handle.tier), handle);
     this.#bySlot[handle.slot] = { handle, incarnation };
+    const namesakes = this.#byName.get(handle.name);
+    if (namesakes) namesakes.add(handle);
+    else this.#byName.set(handle.name, new Set([handle]));
   }
 
   delete(handle: WorkerHandle): void {
     this.#byKey.delete(keyOf(handle.name, handle.dpRank, handle.tier));
     this.#bySlot[handle.slot] = undefined;
+    const namesakes = this.#byName.get(handle.name)!;
+    namesakes.delete(handle);
+    if (namesakes.size === 0) this.#byName.delete(handle.name);
   }
 
   /** The incarnation of a live handle; ERR_KVIDX_UNKNOWN_WORKER for one of a former life or of another index. */
@@ -63,6 +70,11 @@ export class WorkerTable {
     if (entry?.handle !== handle)
       throw unknownWorker(`the handle of "${handle.name}" (slot ${handle.slot}) is stale`);
     return entry.incarnation;
+  }
+
+  /** All ranks and tiers of a name. */
+  named(name: string): WorkerHandle[] {
+    return [...(this.#byName.get(name) ?? [])];
   }
 
   /** By slot, ascending. */

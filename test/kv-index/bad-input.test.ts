@@ -13,6 +13,7 @@ type Call = (index: KvIndex, worker: WorkerHandle) => unknown;
 
 /** Every method with arguments that are right. */
 const METHODS: Record<string, Call> = {
+  blockSize: (index) => Reflect.get(KvIndex.prototype, 'blockSize', index),
   slotCount: (index) => Reflect.get(KvIndex.prototype, 'slotCount', index),
   addWorker: (index) => KvIndex.prototype.addWorker.call(index, 'new'),
   removeWorker: (index, worker) => KvIndex.prototype.removeWorker.call(index, worker),
