@@ -11,8 +11,7 @@
       'GCC_ENABLE_CPP_RTTI': 'YES',
       'CLANG_CXX_LANGUAGE_STANDARD': 'c++20',
       'MACOSX_DEPLOYMENT_TARGET': '11.0'
-    },
-    'msvs_settings': { 'VCCLCompilerTool': { 'ExceptionHandling': 1, 'AdditionalOptions': ['/std:c++20', '/utf-8'] } }
+    }
   },
   'variables': {
     'sources_of': 'node -p "process.argv.slice(1).flatMap((d) => fs.readdirSync(d).filter((f) => f.endsWith(\'.cpp\')).map((f) => d + \'/\' + f)).join(\' \')"'

@@ -13,7 +13,7 @@ const log = join(root, 'kvidx-build.log');
 
 if (!(await packedAddonLoads()) && !build()) {
   console.warn(
-    `kvidx: the native addon was not built (it needs cmake and a C++20 compiler; see ${log}).\n` +
+    `kvidx: the native addon was not built (it needs cmake and gcc or clang with C++20; see ${log}).\n` +
       'kvidx: it runs on the slower reference backend. To build later: npm rebuild kvidx',
   );
 }
