@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -41,6 +41,17 @@ describe('the packed package, installed without install scripts', () => {
       `import('./use.mjs').then(({ answer }) => console.log(JSON.stringify(answer)))`,
     );
     expect(JSON.parse(stdout)).toEqual({ backend: 'native', overlap: 4 });
+  });
+
+  test.runIf(process.platform === 'linux')('needs the glibc that the README states', async () => {
+    const binaries = join(app, 'node_modules/kvidx/prebuilds', `${process.platform}-${process.arch}`);
+    const needed = (
+      await Promise.all((await readdir(binaries)).map((name) => glibcOf(join(binaries, name))))
+    ).flat();
+    const newest = needed.sort((a, b) => a.localeCompare(b, 'en', { numeric: true })).at(-1);
+    const readme = await readFile(join(root, 'README.md'), 'utf8');
+    const stated = [...readme.matchAll(/glibc (\d+\.\d+) or later/g)].map(([, version]) => version);
+    expect(stated).toEqual([newest, newest]);
   });
 
   test('does so inside a worker thread', async () => {
@@ -125,6 +136,12 @@ describe('a fresh clone', () => {
     },
   );
 });
+
+/** The versions of glibc whose symbols a binary uses, out of its table of strings. */
+async function glibcOf(path: string): Promise<string[]> {
+  const text = await readFile(path, 'latin1');
+  return [...text.matchAll(/\0GLIBC_(\d+(?:\.\d+)+)(?=\0)/g)].map(([, version]) => version!);
+}
 
 function npm(cwd: string, ...args: string[]) {
   return run('npm', args, { cwd, maxBuffer: 2 ** 26 });
