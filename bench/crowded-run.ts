@@ -1,4 +1,5 @@
 import { MODE, RESULT_LENGTH, type Seam } from '../src/native/seam.js';
+import { counted } from '../src/text.js';
 import { openIndex } from './backends.js';
 import { type Figure, Race, type ScenarioContext } from './harness.js';
 import { Random } from './random.js';
@@ -32,12 +33,12 @@ export function raceCrowdedRun({ quick, check }: ScenarioContext, native: Seam):
   rivals.exclusive.run();
   const lastEight = BLOCKS - depths.at(-1 - MAX_OWNERS)!;
   check(
-    `a run of ${sessions} owners: up to ${MAX_OWNERS} own its last ${lastEight} blocks`,
+    `a run of ${counted(sessions, 'owner')}: up to ${MAX_OWNERS} own its last ${lastEight} blocks`,
     out.every((blocks) => blocks === lastEight),
   );
   const race = new Race(rivals, { rounds: quick ? 2 : 10, roundMs: quick ? 20 : 100 });
   index.close();
-  const name = `a run of ${sessions} owners and ${SLOTS} holders`;
+  const name = `a run of ${counted(sessions, 'owner')} and ${SLOTS} holders`;
   return [
     { name: `${name}: fair ÷ overlap`, unit: 'x', ...race.ratio('fair', 'overlap') },
     {

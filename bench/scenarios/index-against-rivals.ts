@@ -1,4 +1,5 @@
 import { type CoreIndex, MODE, RESULT_LENGTH, type Seam } from '../../src/native/seam.js';
+import { counted } from '../../src/text.js';
 import { benchAddon, type FlatTable, nativeSeam, openIndex, referenceSeam } from '../backends.js';
 import { raceCrowdedRun } from '../crowded-run.js';
 import { type Figure, median, Race, type Rival, runScenario, type ScenarioContext } from '../harness.js';
@@ -256,7 +257,7 @@ async function raceTwin({ quick, check }: ScenarioContext, native: Seam): Promis
   );
   return [
     {
-      name: `Map twin ÷ overlap, ${prompts.blocks} blocks`,
+      name: `Map twin ÷ overlap, ${counted(prompts.blocks, 'block')}`,
       unit: 'x',
       ...race.ratio('twin', 'overlap'),
       target: { atLeast: 100 },
