@@ -1,5 +1,6 @@
 import { KvidxError } from '../errors.js';
 import { RESULT } from '../native/seam.js';
+import { counted } from '../text.js';
 
 /** What a feeding call did, in blocks. */
 export interface FeedResult {
@@ -25,8 +26,8 @@ export class RejectedError extends KvidxError {
     const { rejected, unknown, firstBad } = result;
     const problem =
       rejected > 0
-        ? `${rejected} blocks rejected: seqHashes[${firstBad}] contradicts a known predecessor or repeats`
-        : `${unknown} blocks are not resident on this worker, the first is seqHashes[${firstBad}]; the others are removed`;
+        ? `${counted(rejected, 'block')} rejected: seqHashes[${firstBad}] contradicts a known predecessor or repeats`
+        : `${counted(unknown, 'block')} not resident on this worker, first seqHashes[${firstBad}]; the others are removed`;
     super('ERR_KVIDX_REJECTED', `${what}: ${problem}`);
     this.name = 'RejectedError';
     this.result = result;
