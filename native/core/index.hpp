@@ -248,7 +248,7 @@ class Index {
   template <class Out, class Weigh>
   void weighted_overlap(SeqSpan seq, Mode mode, Weigh&& weigh, std::span<Out> out) const;
   template <class Fn>
-  void each_stretch(SeqSpan seq, Mode mode, Fn&& fn) const;
+  void each_stretch_skipping(SeqSpan seq, Fn&& fn) const;
   template <class Weigh>
   void weigh_stretch(const Run& run, const Stretch& s, Weigh&& weigh) const;
   uint64_t count_orphans() const;

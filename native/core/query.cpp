@@ -7,20 +7,20 @@
 
 namespace kvidx {
 
+/// Every known stretch of seq, unknown blocks skipped.
 template <class Fn>
-void Index::each_stretch(SeqSpan seq, Mode mode, Fn&& fn) const {
+void Index::each_stretch_skipping(SeqSpan seq, Fn&& fn) const {
   constexpr uint64_t kAhead = 8;
   for (uint64_t i = 0; i < seq.size();) {
-    if (mode == Mode::kSet && i + kAhead < seq.size()) table_.prefetch(seq[i + kAhead]);
+    if (i + kAhead < seq.size()) table_.prefetch(seq[i + kAhead]);
     const BlockRef ref = table_.find(runs_, seq[i]);
     if (!ref.found()) {
-      if (mode == Mode::kPrefix) return;
       ++i;
       continue;
     }
     const Run& run = runs_[ref.run];
     const Stretch s{i, match(run, ref.at, seq.subspan(i)), ref.run, ref.at};
-    if (!fn(s, run)) return;
+    fn(s, run);
     i += s.n;
   }
 }
@@ -28,7 +28,7 @@ void Index::each_stretch(SeqSpan seq, Mode mode, Fn&& fn) const {
 void Index::overlap(SeqSpan seq, Mode mode, std::span<uint32_t> out) const {
   std::fill(out.begin(), out.end(), 0u);
   if (mode == Mode::kPrefix) {
-    each_stretch(seq, mode, [&](const Stretch& s, const Run& run) {
+    each_known_stretch(seq, [&](const Stretch& s, const Run& run) {
       bool somebody_goes_on = false;
       for (const Interval& v : run.holders.view()) {
         if (out[v.id] != s.i || s.at < v.begin || v.end <= s.at) continue;
@@ -40,12 +40,11 @@ void Index::overlap(SeqSpan seq, Mode mode, std::span<uint32_t> out) const {
     });
     return;
   }
-  each_stretch(seq, mode, [&](const Stretch& s, const Run& run) {
+  each_stretch_skipping(seq, [&](const Stretch& s, const Run& run) {
     for (const Interval& v : run.holders.view()) {
       const int shared = std::min(v.end, s.end()) - std::max(v.begin, s.at);
       if (shared > 0) out[v.id] += static_cast<uint32_t>(shared);
     }
-    return true;
   });
 }
 
@@ -88,7 +87,7 @@ void Index::weighted_overlap(SeqSpan seq, Mode mode, Weigh&& weigh, std::span<Ou
   };
   if (mode == Mode::kPrefix) {
     lead_.assign(out.size(), 0);
-    each_stretch(seq, mode, [&](const Stretch& s, const Run& run) {
+    each_known_stretch(seq, [&](const Stretch& s, const Run& run) {
       weigh_stretch(run, s, weigh);
       const uint64_t whole = up_to(s.end());
       bool somebody_goes_on = false;
@@ -103,13 +102,12 @@ void Index::weighted_overlap(SeqSpan seq, Mode mode, Weigh&& weigh, std::span<Ou
     });
     return;
   }
-  each_stretch(seq, mode, [&](const Stretch& s, const Run& run) {
+  each_stretch_skipping(seq, [&](const Stretch& s, const Run& run) {
     weigh_stretch(run, s, weigh);
     const uint64_t whole = up_to(s.end());
     for (const Interval& v : run.holders.view()) {
       add(v.id, s, whole, std::max(v.begin, s.at), std::min(v.end, s.end()));
     }
-    return true;
   });
 }
 
