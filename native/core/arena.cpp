@@ -14,15 +14,50 @@
 namespace kvidx {
 
 namespace {
+
 constexpr size_t kSmallestChunk = size_t{64} << 10, kHugePage = size_t{2} << 20;
 
 size_t rounded(size_t n, size_t to) {
   return (n + to - 1) / to * to;
 }
+
+/// Memory of a multiple of kSmallestChunk; from kHugePage on of a multiple of that, aligned to it. Large memory comes
+/// straight from the system: what the general allocator had in use before has small pages already.
+std::byte* take_memory(size_t bytes) {
+#if defined(__linux__)
+  if (bytes >= kHugePage) {
+    void* memory =
+        mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    auto* begin = static_cast<std::byte*>(memory);
+    const size_t before =
+        rounded(reinterpret_cast<uintptr_t>(begin), kHugePage) - reinterpret_cast<uintptr_t>(begin);
+    if (before > 0) munmap(begin, before);
+    if (before < kHugePage) munmap(begin + before + bytes, kHugePage - before);
+    (void)madvise(begin + before, bytes, MADV_HUGEPAGE);
+    return begin + before;
+  }
+#endif
+  void* memory = std::aligned_alloc(bytes >= kHugePage ? kHugePage : 4096, bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return static_cast<std::byte*>(memory);
+}
+
+void give_memory(std::byte* memory, size_t bytes) noexcept {
+#if defined(__linux__)
+  if (bytes >= kHugePage) {
+    munmap(memory, bytes);
+    return;
+  }
+#endif
+  (void)bytes;
+  std::free(memory);
+}
+
 }  // namespace
 
 Arena::~Arena() {
-  for (const Chunk& chunk : chunks_) std::free(chunk.memory);
+  for (const Chunk& chunk : chunks_) give_memory(chunk.memory, chunk.bytes);
 }
 
 Arena::Arena(Arena&& o) noexcept {
@@ -109,18 +144,12 @@ Arena::Block* Arena::take_from_lists(size_t bytes) {
 }
 
 void Arena::add_chunk(size_t bytes) {
-  size_t size = std::clamp(std::bit_floor(reserved_ / 8), kSmallestChunk, kHugePage);
+  size_t size = std::clamp(std::bit_floor(reserved_ / 4), kSmallestChunk, kHugePage);
   // Room for the lines before the first tag and behind the last, and for the class search to find the block.
   size = std::max(size, rounded(bytes + bytes / kCuts + 3 * kLine, kSmallestChunk));
-  chunks_.reserve(chunks_.size() + 1);
-  const size_t alignment = size >= kHugePage ? kHugePage : 4096;
-  auto* memory = static_cast<std::byte*>(std::aligned_alloc(alignment, rounded(size, alignment)));
-  if (memory == nullptr) throw std::bad_alloc();
-  size = rounded(size, alignment);
-#if defined(__linux__)
-  if (size >= kHugePage) (void)madvise(memory, size, MADV_HUGEPAGE);
-#endif
-  chunks_.push_back({memory, size});
+  if (size >= kHugePage) size = rounded(size, kHugePage);
+  if (chunks_.size() == chunks_.capacity()) chunks_.reserve(chunks_.size() * 2 + 4);
+  chunks_.push_back({take_memory(size), size});
   reserved_ += size;
   Block* first = chunks_.back().first();
   first->before = nullptr;
@@ -136,7 +165,7 @@ void Arena::drop_chunk(size_t index) noexcept {
   unlink(chunk.first());
   reserved_ -= chunk.bytes;
   chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(index));
-  std::free(chunk.memory);
+  give_memory(chunk.memory, chunk.bytes);
 }
 
 void Arena::link(Block* block) {

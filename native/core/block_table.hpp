@@ -168,7 +168,9 @@ class BlockTable {
   static BlockRef match(const Bucket& b, const RunSlab& runs, SeqHash h, uint64_t m) {
     for (uint64_t c = candidates(b, tag(m)); c != 0; c &= c - 1) {
       const uint64_t e = b.entries[static_cast<uint32_t>(std::countr_zero(c)) / 8];
-      if ((e & kHomeMask) == home_bits(m) && runs.hash(ref_of(e)) == h) return ref_of(e);
+      if ((e & kHomeMask) != home_bits(m)) continue;
+      runs.prefetch(ref_of(e).run);  // whoever finds a block goes on to its run
+      if (runs.hash(ref_of(e)) == h) return ref_of(e);
     }
     return {};
   }

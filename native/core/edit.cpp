@@ -152,8 +152,8 @@ void Index::reserve_room(uint32_t id, uint32_t kept, uint32_t end) {
   Run& run = runs_[id];
   if (end <= run.capacity) return;
   const uint32_t capacity = std::min(kMaxRun, end + end / 8);
-  run.blocks = static_cast<SeqHash*>(
-      runs_.arena().resize(run.blocks, kept * sizeof(SeqHash), capacity * sizeof(SeqHash)));
+  runs_.set_blocks(id, static_cast<SeqHash*>(runs_.arena().resize(run.blocks, kept * sizeof(SeqHash),
+                                                                  capacity * sizeof(SeqHash))));
   run.capacity = pos(capacity);
 }
 
@@ -163,7 +163,7 @@ void Index::resize(uint32_t id, uint32_t capacity) {
   auto* fresh = static_cast<SeqHash*>(runs_.arena().allocate(capacity * sizeof(SeqHash)));
   if (run.live()) std::memcpy(fresh, run.blocks + run.first, run.size() * sizeof(SeqHash));
   runs_.arena().release(run.blocks);
-  run.blocks = fresh;
+  runs_.set_blocks(id, fresh);
   run.capacity = pos(capacity);
   if (run.first == 0) return;
   const Pos first = run.first;

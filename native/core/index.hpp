@@ -312,6 +312,14 @@ void Index::each_known_stretch(SeqSpan seq, Fn&& fn) const {
     const BlockRef ref = table_.find(runs_, seq[i]);
     if (!ref.found()) return;
     const Run& run = runs_[ref.run];
+    // Where others' holdings end in a run, requests leave it: what comes behind the boilerplate is looked for while the
+    // boilerplate is compared.
+    if (const auto holders = run.holders.view(); !holders.empty()) {
+      const Pos leaves = holders[holders.size() / 2].end;
+      if (leaves > ref.at && leaves < run.end && i + leaves - ref.at < seq.size()) {
+        table_.prefetch(seq[i + leaves - ref.at]);
+      }
+    }
     const Stretch s{i, match(run, ref.at, seq.subspan(i)), ref.run, ref.at};
     if (!fn(s, run)) return;
     i += s.n;

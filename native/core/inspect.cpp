@@ -84,7 +84,7 @@ void Index::compact() {
       if (!old.live()) continue;
       const uint32_t fresh = moved_to[id] = runs.take();
       Run& run = runs[fresh];
-      run.blocks = static_cast<SeqHash*>(runs.arena().allocate(old.size() * sizeof(SeqHash)));
+      runs.set_blocks(fresh, static_cast<SeqHash*>(runs.arena().allocate(old.size() * sizeof(SeqHash))));
       std::memcpy(run.blocks, old.blocks + old.first, old.size() * sizeof(SeqHash));
       run.capacity = pos(old.size());
       for (uint32_t at = 0; at < old.size(); ++at)
@@ -151,6 +151,8 @@ std::string Index::validate() const {
   for (uint32_t id = 0; id < runs_.used(); ++id) {
     const Run& run = runs_[id];
     if (run.growing) return broken("I1", "a call never ended in run", id);
+    if (run.live() && runs_.hash({id, run.first}) != run.blocks[run.first])
+      return broken("I2", "blocks of run", id);
     if (!run.live()) {
       if (run.blocks || !run.holders.empty() || !run.owners.empty()) return broken("I1", "empty run", id);
       continue;

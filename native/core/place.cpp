@@ -87,7 +87,7 @@ bool Index::place_fresh(SeqSpan seq, uint64_t& i, Parent told) {
   placed_.back().at = run.end;
   // A new run borrows the call's own array until its size is known. One that grows gets room by and by: in a call that
   // fills many holes the rest of the call says little about this one.
-  if (!grows) run.blocks = const_cast<SeqHash*>(seq.data() + i);
+  if (!grows) runs_.set_blocks(id, const_cast<SeqHash*>(seq.data() + i));
 
   const uint64_t limit = i + std::min<uint64_t>(rest, kMaxRun - run.end);
   for (uint64_t k = i; k < std::min(limit, i + kAhead); ++k) table_.prefetch(seq[k]);
@@ -114,7 +114,7 @@ bool Index::place_fresh(SeqSpan seq, uint64_t& i, Parent told) {
     const uint32_t n = placed_.back().n;
     auto* own = static_cast<SeqHash*>(runs_.arena().allocate(n * sizeof(SeqHash)));
     std::memcpy(own, run.blocks, n * sizeof(SeqHash));
-    run.blocks = own;
+    runs_.set_blocks(id, own);
     run.capacity = pos(n);
   }
   return !repeated;
@@ -169,7 +169,7 @@ void Index::roll_back(SeqSpan seq) {
     Run& run = runs_[p.run];
     run.growing = false;
     if (run.live()) continue;
-    if (run.capacity == 0) run.blocks = nullptr;  // still the caller's
+    if (run.capacity == 0) runs_.set_blocks(p.run, nullptr);  // still the caller's
     runs_.give(p.run);
   }
   placed_.clear();
