@@ -77,8 +77,10 @@ export interface RaceOptions {
   readonly roundMs: number;
 }
 
-/** One operation; `prepare`, when there is one, runs before each and is not timed. */
+/** One sample; `prepare`, when there is one, runs before each and is not timed. */
 export interface Rival {
+  /** Operations in one `run`: figures are for one of them. Default 1. */
+  readonly operations?: number;
   readonly prepare?: () => void;
   readonly run: () => void;
 }
@@ -105,14 +107,11 @@ export class Race<Name extends string> {
       }
       bench.runSync();
       const clock = clockMs();
-      this.#rounds.push(
-        new Map(
-          bench.tasks.map((task) => [
-            task.name as Name,
-            samplesOf(task).map((ms) => Math.max(0, ms - clock)),
-          ]),
-        ),
-      );
+      const perOperation = (task: Task): Float64Array => {
+        const { operations = 1 } = rivals[task.name as Name];
+        return samplesOf(task).map((ms) => Math.max(0, ms - clock) / operations);
+      };
+      this.#rounds.push(new Map(bench.tasks.map((task) => [task.name as Name, perOperation(task)])));
     }
   }
 
