@@ -214,7 +214,6 @@ class Index {
   int64_t first_bad(SeqSpan seq, Parent parent) const;
   void reject(SeqSpan seq, Parent parent, FeedResult&);
   Parent predecessor(BlockRef ref) const;
-  void reserve_room(uint32_t run, uint32_t kept, uint32_t end);
 
   // edit.cpp: what changes the shape of runs
   void uncovered(const Run& run, Range range, bool count_owners, std::vector<Range>& out) const;
@@ -223,6 +222,7 @@ class Index {
   uint32_t split(uint32_t run, Range dead);
   void move_blocks(uint32_t from, Range range, uint32_t to);
   void shrink_if_sparse(uint32_t run);
+  void reserve_room(uint32_t run, uint32_t kept, uint32_t end);
   void resize(uint32_t run, uint32_t capacity);
   bool merge(uint32_t left, uint32_t right);
   void merge_placed(SeqSpan seq, Parent parent);
@@ -251,6 +251,8 @@ class Index {
   void each_stretch_skipping(SeqSpan seq, Fn&& fn) const;
   template <class Weigh>
   void weigh_stretch(const Run& run, const Stretch& s, Weigh&& weigh) const;
+
+  // inspect.cpp
   uint64_t count_orphans() const;
   void free_scratch();
 
