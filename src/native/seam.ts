@@ -1,5 +1,5 @@
 /** Raised with every change of this file; a binary that was built for another number is not used. */
-export const SEAM_VERSION = 1;
+export const SEAM_VERSION = 2;
 
 /**
  * The one seam between TypeScript and the backends. The addon (`native/binding`) and the reference backend
@@ -52,6 +52,10 @@ export interface HashSeam {
 export interface CoreIndexOptions {
   /** Sessions that may own blocks at once; the least recently owning one ends beyond it. 0: no bound. */
   readonly maxSessions: number;
+  /** Known blocks of the whole index; beyond it those named longest ago go. 0: no bound. */
+  readonly maxBlocks: number;
+  /** Evicted (slot, block) pairs that `evictedBy` remembers, the latest ones. 0: none. */
+  readonly evictedHistory: number;
 }
 
 /** Places in the `result` array of the feeding calls. */
@@ -63,9 +67,54 @@ export const RESULT = {
   rejected: 4,
   firstBad: 5,
   ended: 6,
+  evicted: 7,
 } as const;
 /** Length of a `result` array. */
-export const RESULT_LENGTH = 7;
+export const RESULT_LENGTH = 8;
+
+/** What a call that may be refused answers. Anything but `ok` has changed nothing. */
+export const STATUS = {
+  ok: 0,
+  /** That life of the slot is over. */
+  unknownWorker: 1,
+  /** A bounded slot takes chains from the root alone. */
+  parentOnBounded: 2,
+  /** Only an empty slot becomes bounded or reference-counted. */
+  notEmpty: 3,
+  /** A slot is bounded or reference-counted, never both. */
+  otherMode: 4,
+  /** More blocks are pinned than the bound would allow. */
+  pinned: 5,
+} as const;
+
+/** How a slot keeps its blocks. */
+export const SLOT_MODE = { plain: 0, bounded: 1, counted: 2 } as const;
+
+/** Places in the array that `slotFigures` fills. */
+export const SLOT_FIGURE = {
+  mode: 0,
+  /** 0 unless bounded. */
+  capacity: 1,
+  /** 0: none. */
+  ttlMs: 2,
+  residentBlocks: 3,
+  /** `nowMs` of the last accepted store or full report; −1: none. */
+  lastStoreMs: 4,
+  /** Blocks with at least one pin. */
+  pinnedBlocks: 5,
+  evictedByCapacity: 6,
+  evictedByBound: 7,
+  expired: 8,
+  /** 1: `maxBlocks` took blocks from this slot, or refused it some, though it is not bounded itself. */
+  degraded: 9,
+} as const;
+export const SLOT_FIGURES_LENGTH = 10;
+
+/** Why a block was evicted. */
+export const CAUSE = { none: 0, capacity: 1, bound: 2, ttl: 3 } as const;
+
+/** Kind of a chain's `parent` in `replace`. */
+export const PARENT = { root: 0, hash: 1, unknown: 2 } as const;
 
 /** Mode of an overlap query. */
 export const MODE = { prefix: 0, set: 1 } as const;
@@ -88,6 +137,12 @@ export interface CoreStats {
   unknownRemoves: number;
   rejected: number;
   orphans: number;
+  /** (slot, block) pairs evicted by their slot's capacity. */
+  evictedByCapacity: number;
+  /** Known blocks evicted by `maxBlocks`, each once. */
+  evictedByBound: number;
+  /** (slot, block) pairs that outlived their slot's ttl. */
+  expired: number;
 }
 
 /**
@@ -101,10 +156,34 @@ export interface CoreIndex {
   addSlot(): number;
   incarnation(slot: number): number;
   removeSlot(slot: number, incarnation: number): boolean;
+  /**
+   * Makes an empty slot an LRU estimate of at most `blocks` ≥ 1 blocks, or changes the bound of a bounded one, which
+   * evicts at once. `ttlMs` > 0: see `expire`; 0: none. result: evicted. Answers a STATUS: notEmpty, otherMode, pinned.
+   */
+  setCapacity(
+    slot: number,
+    incarnation: number,
+    blocks: number,
+    ttlMs: number,
+    result: Float64Array,
+  ): number;
+  /** From now on the empty slot counts the copies of each block. Answers a STATUS: notEmpty, otherMode. */
+  countReferences(slot: number, incarnation: number): number;
+  /** out: `Float64Array[SLOT_FIGURES_LENGTH]`, see SLOT_FIGURE. */
+  slotFigures(slot: number, out: Float64Array): void;
+
+  /*
+   * Bounds. Every accepted store, refresh, chain of a replace and own has a tick of its own and stamps (tick, position in
+   * the call) on each block it names; reads stamp nothing. After each call first the slot's capacity is enforced, then
+   * `maxBlocks`: the oldest tick goes first, within a tick the later position, pinned blocks stay. Of the blocks that have
+   * to go, those that the call itself made resident (owned) are counted `rejected`, firstBad being the first of them in
+   * the call, all others `evicted`.
+   */
 
   /**
    * `parent`: `undefined` = seq[0] is a first block, `null` = unknown, else the hash before seq[0].
-   * result: applied (newly resident here), duplicate, orphaned, rejected, firstBad (−1: none).
+   * result: applied (newly resident here, and still there at the end), duplicate (on a slot that counts references each
+   * becomes one copy more), orphaned, rejected, firstBad (−1: none), evicted. Answers a STATUS: parentOnBounded.
    */
   store(
     slot: number,
@@ -113,8 +192,38 @@ export interface CoreIndex {
     parent: bigint | null | undefined,
     nowMs: number,
     result: Float64Array,
+  ): number;
+  /** Stamps the blocks that are resident here. result: applied (stamped), unknown (the rest), firstBad. */
+  refresh(
+    slot: number,
+    incarnation: number,
+    seq: BigUint64Array,
+    nowMs: number,
+    result: Float64Array,
   ): boolean;
-  /** result: applied (no longer resident here), unknown, firstBad. */
+  /**
+   * A full report: the slot's residency becomes exactly these chains, one copy of each block. Chain i is the next
+   * `lengths[i]` hashes of `seq`, behind `parents[i]` where `kinds[i]` is PARENT.hash. result: applied (newly resident),
+   * orphaned, rejected (a chain that contradicts what is known is left out), firstBad (the first such chain), evicted.
+   * Answers a STATUS: parentOnBounded.
+   */
+  replace(
+    slot: number,
+    incarnation: number,
+    seq: BigUint64Array,
+    lengths: Uint32Array,
+    kinds: Uint8Array,
+    parents: BigUint64Array,
+    nowMs: number,
+    result: Float64Array,
+  ): number;
+  /** One pin more on each resident block. result: applied, unknown (not resident), firstBad. */
+  pin(slot: number, incarnation: number, seq: BigUint64Array, result: Float64Array): boolean;
+  /** One pin less. result: applied, unknown (no pin there), firstBad. */
+  unpin(slot: number, incarnation: number, seq: BigUint64Array, result: Float64Array): boolean;
+  /** Every slot with a ttl loses the unpinned blocks whose last stamp there is `ttlMs` old or older; how many. */
+  expire(nowMs: number): number;
+  /** result: applied (copies taken away; a slot that does not count references has one of each), unknown, firstBad. */
   remove(slot: number, incarnation: number, seq: BigUint64Array, result: Float64Array): boolean;
   /** Blocks that were resident, or −1. */
   clear(slot: number, incarnation: number): number;
@@ -122,7 +231,7 @@ export interface CoreIndex {
   /**
    * `session` 0 opens a new one. Answers the session's number, 0 when it owns nothing (empty or rejected call by an
    * unknown session). result: applied (newly owned), duplicate (owned before), rejected, firstBad, ended (the session
-   * that `maxSessions` ended, 0: none).
+   * that `maxSessions` ended, 0: none), evicted.
    */
   own(session: number, seq: BigUint64Array, nowMs: number, result: Float64Array): number;
   /** Blocks that were owned. */
@@ -161,11 +270,11 @@ export interface CoreIndex {
   /** Is the block known (resident somewhere or owned)? */
   contains(hash: bigint): boolean;
 
+  /** Why the slot lost the block, if that is remembered and it has not held it since: a CAUSE. */
+  evictedBy(slot: number, hash: bigint): number;
+
   /** Resident hashes of a slot, ascending. */
   enumerate(slot: number): BigUint64Array;
-  residentBlocks(slot: number): number;
-  /** `nowMs` of the slot's last accepted store; −1: none. */
-  lastStoreMs(slot: number): number;
   /** Live sessions' numbers, least recently owning first. */
   sessionNumbers(): Uint32Array;
   /** Numbers of live slots, ascending. */
@@ -175,7 +284,8 @@ export interface CoreIndex {
   snapshot(): Uint8Array;
   /**
    * Replaces the whole state. Answers '' or the name of the first bad section (state unchanged). Slots and sessions
-   * keep their numbers; every incarnation is raised, so handles of before are stale.
+   * keep their numbers; every incarnation is raised, so handles of before are stale. Pins are not saved, nor is what
+   * `evictedBy` knows. `maxBlocks` is that of this index, and is enforced.
    */
   restore(bytes: Uint8Array): string;
   compact(): void;
