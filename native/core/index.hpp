@@ -53,12 +53,31 @@ struct SlotRef {
   uint32_t incarnation;
 };
 
-enum class [[nodiscard]] Status : uint8_t{kOk, kUnknownWorker};
+/// Anything but kOk has changed nothing.
+enum class [[nodiscard]] Status : uint8_t{
+    kOk,
+    kUnknownWorker,
+    kParentOnBounded,  // a bounded slot takes chains from the root alone
+    kNotEmpty,         // only an empty slot becomes bounded or reference-counted
+    kOtherMode,        // a slot is bounded or reference-counted, never both
+    kPinned,           // more blocks are pinned than the bound would allow
+};
 enum class Mode : uint8_t { kPrefix, kSet };
+/// How a slot keeps its blocks: as told; the most recently named ones; or with a count of copies each.
+enum class SlotMode : uint8_t { kPlain, kBounded, kCounted };
+/// Why a block was evicted.
+enum class Cause : uint8_t { kNone, kCapacity, kBound, kTtl };
+
+/// A chain of a full report.
+struct ToldChain {
+  SeqSpan seq;
+  Parent parent;
+};
 
 /// What a feeding call did. first_bad is -1 when nothing was bad; of a rejected call it is the smallest index
 /// whose told predecessor contradicts a known one, else the smallest index that repeats an earlier hash of
-/// the call, else (the call would close a cycle) 0; of a remove the first hash that was not resident.
+/// the call, else (the call would close a cycle) 0; of a remove, refresh, pin or unpin the first hash that was unknown; of a
+/// full report the first chain left out; else the first new block that did not stay.
 struct FeedResult {
   uint64_t applied = 0;
   uint64_t duplicate = 0;
@@ -67,16 +86,32 @@ struct FeedResult {
   uint64_t rejected = 0;
   int64_t first_bad = -1;
   uint32_t ended_session = 0;
+  uint64_t evicted = 0;
 };
 
 struct IndexOptions {
-  uint32_t max_sessions = 0;  // 0: no bound
+  uint32_t max_sessions = 0;     // 0: no bound
+  uint64_t max_blocks = 0;       // known blocks; 0: no bound
+  uint32_t evicted_history = 0;  // (slot, block) pairs that evicted_by() remembers
+};
+
+/// What one slot is and has been through in its present life.
+struct SlotFigures {
+  SlotMode mode = SlotMode::kPlain;
+  uint32_t capacity = 0;  // 0 unless bounded
+  double ttl_ms = 0;      // 0: none
+  uint64_t resident = 0;
+  double last_store_ms = -1;  // -1: none
+  uint64_t pinned = 0;        // blocks with at least one pin
+  uint64_t evicted_by_capacity = 0, evicted_by_bound = 0, expired = 0;
+  bool degraded = false;  // max_blocks took blocks from it, or refused it some, though it is not bounded itself
 };
 
 struct IndexStats {
   uint64_t blocks = 0, runs = 0, run_holders = 0, slots = 0, sessions = 0;
   uint64_t used_bytes = 0, reserved_bytes = 0, ownership_bytes = 0;
   uint64_t duplicates = 0, unknown_removes = 0, rejected = 0, orphans = 0;
+  uint64_t evicted_by_capacity = 0, evicted_by_bound = 0, expired = 0;
 };
 
 /// n blocks of a call, from index `i` on, that lie in one run from `at` on.
@@ -109,7 +144,21 @@ class Index {
   // -----------------------------------------------------------------------------------------------------
   Status store(SlotRef, SeqSpan seq, Parent parent, double now_ms, FeedResult&);
   Status remove(SlotRef, SeqSpan seq, FeedResult&);
+  /// A full report: the slot holds exactly these chains, one copy of each block.
+  Status replace(SlotRef, std::span<const ToldChain>, double now_ms, FeedResult&);
   Status clear(SlotRef, uint64_t& removed);
+
+  // Bounds (bounds.cpp)
+  // ------------------------------------------------------------------------------------------------
+  Status set_capacity(SlotRef, uint32_t blocks, double ttl_ms, FeedResult&);
+  Status count_references(SlotRef);
+  /// Stamps what is resident here.
+  Status refresh(SlotRef, SeqSpan seq, double now_ms, FeedResult&);
+  Status pin(SlotRef, SeqSpan seq, FeedResult&);
+  Status unpin(SlotRef, SeqSpan seq, FeedResult&);
+  /// How many (slot, block) had outlived their slot's ttl.
+  uint64_t expire(double now_ms);
+  Cause evicted_by(uint32_t slot, SeqHash) const;
 
   // Ownership
   // -----------------------------------------------------------------------------------------------------
@@ -131,8 +180,7 @@ class Index {
   void fair_overlap(SeqSpan seq, std::span<double> out) const;
   bool contains(SeqHash) const;
   std::vector<SeqHash> enumerate(uint32_t slot) const;  // ascending
-  uint64_t resident_blocks(uint32_t slot) const;
-  double last_store_ms(uint32_t slot) const;  // -1: none
+  SlotFigures slot_figures(uint32_t slot) const;
   IndexStats stats() const;
   /// Blocks, runs and table, at no cost; stats() counts the rest as well.
   uint64_t reserved_bytes() const { return runs_.arena().reserved_bytes(); }
