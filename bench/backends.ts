@@ -14,6 +14,10 @@ export interface FlatTable {
 
 interface BenchAddon {
   createFlatTable(): FlatTable;
+  /** An index of the addon's own copy of the core, whose memory `allocatedBytes` counts. */
+  createIndex: Seam['createIndex'];
+  /** Bytes that the addon has from the allocator (with its headers) and from the system. Absent except on Linux. */
+  allocatedBytes?(): number;
 }
 
 /** The native backend. Throws ERR_KVIDX_NATIVE_LOAD when there is none: nothing could be compared. */
@@ -25,11 +29,17 @@ export function benchAddon(): BenchAddon {
   return load('kvidx_bench') as unknown as BenchAddon;
 }
 
+/** The native backend compiled without bounds, pins and reference counts; undefined where it was not built. */
+export function unboundedSeam(): Pick<Seam, 'createIndex'> | undefined {
+  const search = findAddon('kvidx_unbounded');
+  return 'addon' in search ? search.addon : undefined;
+}
+
 export { createReferenceSeam as referenceSeam };
 
 /** An empty index with slots 0 … slots − 1. */
-export function openIndex(seam: Seam, slots: number): CoreIndex {
-  const index = seam.createIndex({ maxSessions: 0 });
+export function openIndex(seam: Pick<Seam, 'createIndex'>, slots: number): CoreIndex {
+  const index = seam.createIndex({ maxSessions: 0, maxBlocks: 0, evictedHistory: 0 });
   for (let slot = 0; slot < slots; slot++) index.addSlot();
   return index;
 }

@@ -1,8 +1,13 @@
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { Bench, type FnReturnedObject, type Task } from 'tinybench';
 import { hasKvidxCode, KvidxError } from '../src/errors.js';
+import { packageRoot } from '../src/native/load.js';
 
 /** What a figure should be; printed beside it. */
-export type Target = { readonly atLeast: number } | { readonly atMost: number };
+export type Target =
+  | { readonly atLeast: number; readonly atMost?: number }
+  | { readonly atMost: number; readonly atLeast?: number };
 
 /** One line of a result. */
 export interface Figure {
@@ -30,6 +35,8 @@ export type ScenarioMessage = { readonly result: ScenarioResult } | { readonly f
 
 export interface ScenarioContext {
   readonly quick: boolean;
+  /** File of the trace to replay, for scenarios that replay one. */
+  readonly trace: string;
   /** Tells people on standard error how far it is. */
   progress(message: string): void;
   /** Ends the scenario when `holds` is false; else the text becomes a line of `checks`. */
@@ -38,9 +45,8 @@ export interface ScenarioContext {
 
 export function meets(figure: Figure): boolean | undefined {
   if (figure.target === undefined) return undefined;
-  return 'atLeast' in figure.target
-    ? figure.value >= figure.target.atLeast
-    : figure.value <= figure.target.atMost;
+  const { atLeast = Number.NEGATIVE_INFINITY, atMost = Number.POSITIVE_INFINITY } = figure.target;
+  return figure.value >= atLeast && figure.value <= atMost;
 }
 
 /** The main of a scenario's process: runs it and tells the parent (or prints, when there is none) how it went. */
@@ -48,11 +54,13 @@ export async function runScenario(
   scenario: string,
   body: (context: ScenarioContext) => Figure[] | Promise<Figure[]>,
 ): Promise<void> {
-  const quick = process.argv.includes('--quick');
+  const { values } = parseArgs({ options: { quick: { type: 'boolean' }, trace: { type: 'string' } } });
+  const quick = values.quick ?? false;
   const checks: string[] = [];
   try {
     const figures = await body({
       quick,
+      trace: values.trace ?? join(packageRoot(), 'examples', 'agentic-mini.jsonl.gz'),
       progress: (message) => void process.stderr.write(`${scenario}: ${message}\n`),
       check(text, holds) {
         if (!holds) throw new KvidxError('ERR_KVIDX_INTERNAL', `check failed: ${text}`);

@@ -6,7 +6,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { nativeSeam } from '../../bench/backends.js';
 import { type CatalogueEntry, catalogue } from '../../bench/catalogue.js';
-import { type Figure, meets, type ScenarioMessage, type ScenarioResult } from '../../bench/harness.js';
+import {
+  type Figure,
+  meets,
+  type ScenarioMessage,
+  type ScenarioResult,
+  type Target,
+} from '../../bench/harness.js';
 import { packageRoot } from '../native/load.js';
 import { grouped } from '../text.js';
 import type { BenchFlags } from './bench.js';
@@ -88,8 +94,12 @@ function render({ name, description }: CatalogueEntry, { quick, checks, figures 
 
 function verdict(figure: Figure): string {
   if (figure.target === undefined) return '';
-  const bound = 'atLeast' in figure.target ? `≥ ${figure.target.atLeast}` : `≤ ${figure.target.atMost}`;
-  return `${bound} ${meets(figure) ? 'met' : 'missed'}`;
+  return `${bounds(figure.target)} ${meets(figure) ? 'met' : 'missed'}`;
+}
+
+function bounds({ atLeast, atMost }: Target): string {
+  if (atLeast !== undefined && atMost !== undefined) return `${atLeast} … ${atMost}`;
+  return atLeast !== undefined ? `≥ ${atLeast}` : `≤ ${atMost}`;
 }
 
 /** Three digits, or all of a whole part. */
