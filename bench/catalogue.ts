@@ -3,6 +3,10 @@ export interface CatalogueEntry {
   readonly name: string;
   readonly description: string;
   readonly file: URL;
+  /** It takes the trace of `--trace`. */
+  readonly replaysTrace?: true;
+  /** It takes minutes: left out unless it is named. */
+  readonly onlyByName?: true;
 }
 
 export const catalogue: readonly CatalogueEntry[] = [
@@ -16,4 +20,29 @@ export const catalogue: readonly CatalogueEntry[] = [
     description: 'overlaps, stores and memory of the index against a flat hash table and the Map twin',
     file: new URL('./scenarios/index-against-rivals.js', import.meta.url),
   },
+  {
+    name: 'ingest',
+    description: 'a trace through bounded slots: native against the reference backend, with and without pins',
+    file: new URL('./scenarios/ingest.js', import.meta.url),
+    replaysTrace: true,
+  },
+  {
+    name: 'memory',
+    description: 'bytes a block on a trace, and what stats() says against what the allocator gave',
+    file: new URL('./scenarios/memory.js', import.meta.url),
+    replaysTrace: true,
+  },
+  {
+    name: 'soak',
+    description: 'twenty million operations at a bound: memory stays flat, nothing breaks',
+    file: new URL('./scenarios/soak.js', import.meta.url),
+    onlyByName: true,
+  },
 ];
+
+/** The scenarios of these names; without any, those that run unasked. */
+export function chosenScenarios(names: readonly string[]): CatalogueEntry[] {
+  return catalogue.filter(({ name, onlyByName }) =>
+    names.length === 0 ? !onlyByName : names.includes(name),
+  );
+}

@@ -5,7 +5,7 @@ import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { nativeSeam } from '../../bench/backends.js';
-import { type CatalogueEntry, catalogue } from '../../bench/catalogue.js';
+import { type CatalogueEntry, catalogue, chosenScenarios } from '../../bench/catalogue.js';
 import {
   type Figure,
   meets,
@@ -31,23 +31,26 @@ interface BenchReport {
   readonly scenarios: ScenarioResult[];
 }
 
-export async function runBench(names: string[], { list, quick, json, out }: BenchFlags): Promise<void> {
-  const chosen = catalogue.filter(({ name }) => names.length === 0 || names.includes(name));
-  if (list) {
-    for (const { name, description } of chosen) console.log(`${name.padEnd(8)}${description}`);
-    return;
-  }
+export async function runBench(names: string[], flags: BenchFlags): Promise<void> {
+  const { json, out } = flags;
+  if (flags.list) return list(names);
   const report: BenchReport = { ...machine(), scenarios: [] };
   // Nobody reads on: go on only for the file.
   if (out === undefined) process.stdout.once('error', () => process.exit());
   if (!json) console.log(`kvidx ${report.kvidx}, Node ${report.node}, ${report.cpu}, addon: ${report.isa}`);
-  for (const entry of chosen) {
-    const result = await runInOwnProcess(entry, quick ?? false);
+  for (const entry of chosenScenarios(names)) {
+    const result = await runInOwnProcess(entry, flags);
     report.scenarios.push(result);
     if (!json) console.log(`\n${render(entry, result)}`);
   }
   const text = `${JSON.stringify(report, undefined, 2)}\n`;
   writeThenPrint(out, text, json ? text : '');
+}
+
+function list(names: readonly string[]): void {
+  for (const { name, description, onlyByName } of names.length === 0 ? catalogue : chosenScenarios(names)) {
+    console.log(`${name.padEnd(8)}${description}${onlyByName ? ' (only when named)' : ''}`);
+  }
 }
 
 function machine(): Omit<BenchReport, 'scenarios'> {
@@ -60,8 +63,14 @@ function machine(): Omit<BenchReport, 'scenarios'> {
   };
 }
 
-async function runInOwnProcess({ name, file }: CatalogueEntry, quick: boolean): Promise<ScenarioResult> {
-  const child = fork(fileURLToPath(file), quick ? ['--quick'] : [], {
+async function runInOwnProcess(
+  { name, file, replaysTrace }: CatalogueEntry,
+  { quick, trace }: BenchFlags,
+): Promise<ScenarioResult> {
+  const options: string[] = [];
+  if (quick) options.push('--quick');
+  if (replaysTrace && trace !== undefined) options.push(`--trace=${trace}`);
+  const child = fork(fileURLToPath(file), options, {
     stdio: ['ignore', 2, 2, 'ipc'],
     env: { ...process.env, KVIDX_BACKEND: 'native' },
   });
