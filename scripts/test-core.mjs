@@ -1,7 +1,7 @@
 // Builds the core and its tests with cmake and runs them, without Node's addon. Assertions are on, so the fuzz driver
 // also validates the index after every operation.
 //
-//   node scripts/test-core.mjs [--sanitize] [--operations 200000] [--seed 1]
+//   node scripts/test-core.mjs [--sanitize] [--operations 300000] [--seed 1]
 //
 // --sanitize: under AddressSanitizer and UndefinedBehaviorSanitizer. Exit status 1: something failed.
 import { spawnSync } from 'node:child_process';
@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util';
 const { values } = parseArgs({
   options: {
     sanitize: { type: 'boolean', default: false },
-    operations: { type: 'string', default: '200000' },
+    operations: { type: 'string', default: '300000' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
   },
 });

@@ -70,7 +70,7 @@ uint64_t play(const Bytes& bytes, const std::string& name, bool verbose, const c
 
 int main(int argc, char** argv) {
   uint64_t seed = 1;
-  uint64_t operations = 200000;
+  uint64_t operations = 300000;
   bool verbose = false;
   const char* shrink_to = nullptr;
   std::vector<const char*> files;

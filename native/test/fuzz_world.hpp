@@ -77,6 +77,12 @@ class World {
     return cut(path, begin, std::min(end, path.size()));
   }
 
+  /// A leading part of a conversation, often all of it.
+  Chain head() {
+    const Path& path = pick();
+    return cut(path, 0, choose_.one_in(2) ? path.size() : choose_.below(path.size() + 1));
+  }
+
   /// The blocks of a path from begin on.
   Chain cut(const Path& path, size_t begin, size_t end) {
     Chain chain;
