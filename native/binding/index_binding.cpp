@@ -70,7 +70,8 @@ Parent parent(Napi::Value value) {
   return Parent::of(SeqHash{u64(value, "parent")});
 }
 
-constexpr size_t kResultLength = 7;  // RESULT_LENGTH and RESULT of the seam
+constexpr size_t kResultLength = 8;    // RESULT_LENGTH and RESULT of the seam
+constexpr size_t kFiguresLength = 10;  // SLOT_FIGURES_LENGTH and SLOT_FIGURE
 
 std::span<double> result_array(Napi::Value value) {
   return output<double>(value, kResultLength, "result");
@@ -84,6 +85,24 @@ void write_result(const FeedResult& result, std::span<double> out) {
   out[4] = static_cast<double>(result.rejected);
   out[5] = static_cast<double>(result.first_bad);
   out[6] = static_cast<double>(result.ended_session);
+  out[7] = static_cast<double>(result.evicted);
+}
+
+/// STATUS of the seam.
+Napi::Value status_number(Napi::Env env, Status status) {
+  return Napi::Number::New(env, static_cast<double>(status));
+}
+
+/// A call on one slot's blocks that is refused only when the slot's life is over.
+using NamingCall = Status (Index::*)(SlotRef, SeqSpan, FeedResult&);
+template <NamingCall kCall>
+Napi::Value name_blocks(IndexObject& self, Info info) {
+  const auto seq = input<SeqHash>(info[2], "seq");
+  const auto out = result_array(info[3]);
+  FeedResult result;
+  const Status status = (open(self, info).*kCall)(slot_ref(info), seq, result);
+  write_result(result, out);
+  return Napi::Boolean::New(info.Env(), status == Status::kOk);
 }
 
 Napi::Value count(Napi::Env env, uint64_t n) {
@@ -114,6 +133,36 @@ Napi::Value slot_numbers(IndexObject& self, Info info) {
   return copy_out<uint32_t>(info.Env(), numbers);
 }
 
+Napi::Value set_capacity(IndexObject& self, Info info) {
+  const uint32_t blocks = integer(info[2], "blocks", 1);
+  const auto out = result_array(info[4]);
+  FeedResult result;
+  const Status status =
+      open(self, info).set_capacity(slot_ref(info), blocks, number(info[3], "ttlMs"), result);
+  write_result(result, out);
+  return status_number(info.Env(), status);
+}
+
+Napi::Value count_references(IndexObject& self, Info info) {
+  return status_number(info.Env(), open(self, info).count_references(slot_ref(info)));
+}
+
+void slot_figures(IndexObject& self, Info info) {
+  const Index& index = open(self, info);
+  const SlotFigures f = index.slot_figures(live_slot(index, info));
+  const auto out = output<double>(info[1], kFiguresLength, "out");
+  out[0] = static_cast<double>(f.mode);
+  out[1] = f.capacity;
+  out[2] = f.ttl_ms;
+  out[3] = static_cast<double>(f.resident);
+  out[4] = f.last_store_ms;
+  out[5] = static_cast<double>(f.pinned);
+  out[6] = static_cast<double>(f.evicted_by_capacity);
+  out[7] = static_cast<double>(f.evicted_by_bound);
+  out[8] = static_cast<double>(f.expired);
+  out[9] = f.degraded ? 1 : 0;
+}
+
 // Residency
 
 Napi::Value store(IndexObject& self, Info info) {
@@ -123,16 +172,45 @@ Napi::Value store(IndexObject& self, Info info) {
   const Status status =
       open(self, info).store(slot_ref(info), seq, parent(info[3]), number(info[4], "nowMs"), result);
   write_result(result, out);
+  return status_number(info.Env(), status);
+}
+
+Napi::Value refresh(IndexObject& self, Info info) {
+  const auto seq = input<SeqHash>(info[2], "seq");
+  const auto out = result_array(info[4]);
+  FeedResult result;
+  const Status status = open(self, info).refresh(slot_ref(info), seq, number(info[3], "nowMs"), result);
+  write_result(result, out);
   return Napi::Boolean::New(info.Env(), status == Status::kOk);
 }
 
-Napi::Value remove(IndexObject& self, Info info) {
+Napi::Value replace(IndexObject& self, Info info) {
   const auto seq = input<SeqHash>(info[2], "seq");
-  const auto out = result_array(info[3]);
+  const auto lengths = input<uint32_t>(info[3], "lengths");
+  const auto kinds = input<uint8_t>(info[4], "kinds");
+  const auto parents = input<SeqHash>(info[5], "parents");
+  const auto out = result_array(info[7]);
+  if (kinds.size() != lengths.size() || parents.size() != lengths.size())
+    fail_range(info.Env(), "lengths, kinds and parents must be equally long");
+  std::vector<ToldChain> chains;
+  uint64_t from = 0;
+  for (size_t k = 0; k < lengths.size(); ++k) {
+    if (kinds[k] > static_cast<uint8_t>(PredKind::kUnknown))
+      fail_range(info.Env(), "kinds must be of PARENT");
+    if (lengths[k] > seq.size() - from) fail_range(info.Env(), "lengths must add up to the length of seq");
+    const auto kind = static_cast<PredKind>(kinds[k]);
+    chains.push_back(
+        {seq.subspan(from, lengths[k]), {kind, kind == PredKind::kHash ? parents[k] : SeqHash{}}});
+    from += lengths[k];
+  }
   FeedResult result;
-  const Status status = open(self, info).remove(slot_ref(info), seq, result);
+  const Status status = open(self, info).replace(slot_ref(info), chains, number(info[6], "nowMs"), result);
   write_result(result, out);
-  return Napi::Boolean::New(info.Env(), status == Status::kOk);
+  return status_number(info.Env(), status);
+}
+
+Napi::Value expire(IndexObject& self, Info info) {
+  return count(info.Env(), open(self, info).expire(number(info[0], "nowMs")));
 }
 
 Napi::Value clear(IndexObject& self, Info info) {
@@ -217,14 +295,10 @@ Napi::Value enumerate(IndexObject& self, Info info) {
   return copy_out<SeqHash>(info.Env(), hashes);
 }
 
-Napi::Value resident_blocks(IndexObject& self, Info info) {
+Napi::Value evicted_by(IndexObject& self, Info info) {
   const Index& index = open(self, info);
-  return count(info.Env(), index.resident_blocks(live_slot(index, info)));
-}
-
-Napi::Value last_store_ms(IndexObject& self, Info info) {
-  const Index& index = open(self, info);
-  return Napi::Number::New(info.Env(), index.last_store_ms(live_slot(index, info)));
+  const Cause cause = index.evicted_by(live_slot(index, info), SeqHash{u64(info[1], "hash")});
+  return Napi::Number::New(info.Env(), static_cast<double>(cause));
 }
 
 Napi::Value stats(IndexObject& self, Info info) {
@@ -242,6 +316,9 @@ Napi::Value stats(IndexObject& self, Info info) {
       {"unknownRemoves", s.unknown_removes},
       {"rejected", s.rejected},
       {"orphans", s.orphans},
+      {"evictedByCapacity", s.evicted_by_capacity},
+      {"evictedByBound", s.evicted_by_bound},
+      {"expired", s.expired},
   };
   Napi::Object object = Napi::Object::New(info.Env());
   for (const auto& [name, value] : figures) object.Set(name, count(info.Env(), value));
@@ -277,8 +354,11 @@ void close(IndexObject& self, Info) {
 
 Napi::Value create_index(Info info) {
   if (!info[0].IsObject()) fail_type(info.Env(), "options must be an object");
-  const Napi::Value max_sessions = info[0].As<Napi::Object>().Get("maxSessions");
-  auto object = std::make_unique<IndexObject>(info.Env(), IndexOptions{integer(max_sessions, "maxSessions")});
+  const auto option = [given = info[0].As<Napi::Object>()](const char* name) {
+    return integer(given.Get(name), name);
+  };
+  const IndexOptions options{option("maxSessions"), option("maxBlocks"), option("evictedHistory")};
+  auto object = std::make_unique<IndexObject>(info.Env(), options);
   return expose<IndexObject>(info.Env(), std::move(object),
                              {
                                  method<IndexObject, slot_count>("slotCount"),
@@ -286,8 +366,16 @@ Napi::Value create_index(Info info) {
                                  method<IndexObject, incarnation>("incarnation"),
                                  method<IndexObject, remove_slot>("removeSlot"),
                                  method<IndexObject, slot_numbers>("slotNumbers"),
+                                 method<IndexObject, set_capacity>("setCapacity"),
+                                 method<IndexObject, count_references>("countReferences"),
+                                 method<IndexObject, slot_figures>("slotFigures"),
                                  method<IndexObject, store>("store"),
-                                 method<IndexObject, remove>("remove"),
+                                 method<IndexObject, refresh>("refresh"),
+                                 method<IndexObject, replace>("replace"),
+                                 method<IndexObject, name_blocks<&Index::pin>>("pin"),
+                                 method<IndexObject, name_blocks<&Index::unpin>>("unpin"),
+                                 method<IndexObject, expire>("expire"),
+                                 method<IndexObject, name_blocks<&Index::remove>>("remove"),
                                  method<IndexObject, clear>("clear"),
                                  method<IndexObject, own>("own"),
                                  method<IndexObject, end_session>("endSession"),
@@ -299,8 +387,7 @@ Napi::Value create_index(Info info) {
                                  method<IndexObject, lookup_tokens>("lookupTokens"),
                                  method<IndexObject, contains>("contains"),
                                  method<IndexObject, enumerate>("enumerate"),
-                                 method<IndexObject, resident_blocks>("residentBlocks"),
-                                 method<IndexObject, last_store_ms>("lastStoreMs"),
+                                 method<IndexObject, evicted_by>("evictedBy"),
                                  method<IndexObject, stats>("stats"),
                                  method<IndexObject, snapshot>("snapshot"),
                                  method<IndexObject, restore>("restore"),

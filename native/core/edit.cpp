@@ -43,13 +43,19 @@ void Index::uncovered(const Run& run, Range range, bool count_owners, std::vecto
 /// Takes out the blocks of `range` that nobody holds or owns any more.
 void Index::bury_uncovered(uint32_t id, Range range) {
   uncovered(runs_[id], range, true, ranges_);
+  bury(id);
+}
+
+/// Takes out the blocks of ranges_, which nobody holds or owns. No owner has blocks behind them.
+void Index::bury(uint32_t id) {
   uint32_t shift = 0;
   for (size_t k = ranges_.size(); k-- > 0;) {
     const Range dead{pos(ranges_[k].begin - shift), pos(ranges_[k].end - shift)};
+    if (bounds_all()) cut_stamps(kEverybody, id, dead);
     erase_blocks(id, dead);
     Run& run = runs_[id];
     if (dead.begin == run.first && dead.end == run.end) {
-      runs_.give(id);
+      drop_run(id);
       return;
     }
     if (dead.end == run.end) {
@@ -135,6 +141,7 @@ void Index::move_blocks(uint32_t from, Range range, uint32_t to) {
     hand_over(dst.owners, src.owners, sessions_);
     dst.steps.shift(-static_cast<int>(range.begin));
   }
+  move_side(from, range, to, -static_cast<int>(range.begin));
   prune_members(dst);
 }
 
@@ -171,6 +178,8 @@ void Index::resize(uint32_t id, uint32_t capacity) {
   run.holders.shift(-static_cast<int>(first));
   run.owners.shift(-static_cast<int>(first));
   run.steps.shift(-static_cast<int>(first));
+  if (RunSide* beside = side(id))
+    beside->each_list([&](auto& list) { list.shift(-static_cast<int>(first)); });
   run.end = pos(run.size());
   run.first = 0;
 }
@@ -195,6 +204,7 @@ bool Index::merge(uint32_t left_id, uint32_t right_id) {
         steps.append(step);
       });
     }
+    // How many intervals do not go on with one of the run before.
     const auto make_room = [&](IntervalList& below, const IntervalList& above, auto& records) {
       uint32_t apart = 0;
       for (const Interval& v : above.view()) {
@@ -203,9 +213,13 @@ bool Index::merge(uint32_t left_id, uint32_t right_id) {
         records[v.id].runs.reserve_more(1);
       }
       below.reserve_more(apart);
+      return apart;
     };
     make_room(left.holders, right.holders, slots_);
-    make_room(left.owners, right.owners, sessions_);
+    // Where a bound has taken blocks from a session, it may own what follows and not what is before: owners have prefixes,
+    // so the runs stay apart.
+    if (make_room(left.owners, right.owners, sessions_) > 0) return false;
+    reserve_side(left_id, right_id);
   } catch (const std::bad_alloc&) {
     return false;
   }
@@ -225,10 +239,52 @@ bool Index::merge(uint32_t left_id, uint32_t right_id) {
   take_over(left.holders, right.holders, slots_);
   take_over(left.owners, right.owners, sessions_);
   left.steps = std::move(steps);
+  move_side(right_id, {right.first, right.end}, left_id, delta);
   left.end = pos(left.end + right.size());
   prune_members(right);
-  runs_.give(right_id);
+  drop_run(right_id);
   return true;
+}
+
+void Index::drop_run(uint32_t id) {
+  if (kWithBounds) sides_.drop(id);
+  runs_.give(id);
+}
+
+/// What stands beside `range` of a run comes beside another run, `delta` positions further. No item crosses the range's ends.
+void Index::move_side(uint32_t from, Range range, uint32_t to, int delta) {
+  RunSide* src = side(from);
+  if (src == nullptr) return;
+  RunSide& dst = sides_.get(to);
+  const auto move_items = [&](auto& before, auto& after, auto&& moved) {
+    const auto view = before.view();
+    auto items = std::vector(view.begin(), view.end());
+    std::erase_if(items, [&](const auto& item) { return item.begin < range.begin || item.end > range.end; });
+    for (const auto& item : items) {
+      before.subtract(item.id, item.begin, item.end);
+      moved(after.assign(item.id, pos(static_cast<uint64_t>(item.begin + delta)),
+                         pos(static_cast<uint64_t>(item.end + delta)), item.value));
+    }
+  };
+  const auto nothing = [](const auto&) {};
+  move_items(src->copies, dst.copies, nothing);
+  move_items(src->pins, dst.pins, nothing);
+  std::vector<StampItem> stamps;
+  move_items(src->stamps, dst.stamps, [&](const StampItem& item) { stamps.push_back(item); });
+  for (const StampItem& item : stamps) enqueue(item.id, to, item);
+  sides_.drop_if_empty(from);
+  sides_.drop_if_empty(to);
+}
+
+/// Makes room for move_side() of a whole run.
+void Index::reserve_side(uint32_t left, uint32_t right) {
+  const RunSide* src = side(right);
+  if (src == nullptr) return;
+  RunSide& dst = sides_.get(left);
+  dst.stamps.reserve_more(src->stamps.size());
+  dst.copies.reserve_more(src->copies.size());
+  dst.pins.reserve_more(src->pins.size());
+  for (const StampItem& item : src->stamps.view()) queue(item.id).reserve_more(src->stamps.size());
 }
 
 /// Merges the runs that a call has shown to be neighbours.

@@ -16,25 +16,42 @@
 //   I1  no run is empty                                  I4  every block of every run is held or owned
 //   I2  the table has exactly one entry a known block    I5  counters equal what a walk counts
 //   I3  holders, owners and steps stay within the run    I6  an emptied index is the empty index
-//   I7  predecessors lead upwards without a cycle; what a session owns is closed towards the root
+//   I7  predecessors lead upwards without a cycle        I8  bounds hold
+//   I9  a bounded slot has one stamp for each block it holds, a bounded index one for each known block, and every stretch
+//       that may go is queued; pins and copies lie on held blocks
+//
+// Bounds (run_side.hpp, eviction_queue.hpp): a call stamps what it names, and when a bound is exceeded the oldest stretch
+// goes, last block first. Slots and indexes without a bound keep none of it.
 //
 // Costs, S stretches, D blocks, H holders of a run: query O(D) memcmp + S look-ups + Σ H; exclusive and fair overlap
 // the same + the run's owner steps; store the same plus one table insert a new block, and with a parent one look-up for
 // each run above it; own of a new session O(owners of the run) memmove; remove one table erase a block that nobody holds
-// any more; stats, validate, snapshot and compact walk everything.
+// any more; a call on a bounded slot one stamp item a stretch more, an eviction O(log items) and a remove; stats, validate,
+// snapshot and compact walk everything.
 //
 // Not thread-safe: queries use scratch space of the index.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "core/block_table.hpp"
+#include "core/evicted_history.hpp"
+#include "core/eviction_queue.hpp"
 #include "core/run.hpp"
+#include "core/run_side.hpp"
 #include "core/types.hpp"
 
 namespace kvidx {
+
+/// Off only in a build that `kvidx bench ingest` compares with: what bounds cost those who have none.
+#ifdef KVIDX_WITHOUT_BOUNDS
+constexpr bool kWithBounds = false;
+#else
+constexpr bool kWithBounds = true;
+#endif
 
 /// The block before the first block of a call.
 struct Parent {
@@ -65,9 +82,6 @@ enum class [[nodiscard]] Status : uint8_t{
 enum class Mode : uint8_t { kPrefix, kSet };
 /// How a slot keeps its blocks: as told; the most recently named ones; or with a count of copies each.
 enum class SlotMode : uint8_t { kPlain, kBounded, kCounted };
-/// Why a block was evicted.
-enum class Cause : uint8_t { kNone, kCapacity, kBound, kTtl };
-
 /// A chain of a full report.
 struct ToldChain {
   SeqSpan seq;
@@ -104,7 +118,8 @@ struct SlotFigures {
   double last_store_ms = -1;  // -1: none
   uint64_t pinned = 0;        // blocks with at least one pin
   uint64_t evicted_by_capacity = 0, evicted_by_bound = 0, expired = 0;
-  bool degraded = false;  // max_blocks took blocks from it, or refused it some, though it is not bounded itself
+  bool degraded =
+      false;  // max_blocks took blocks from it, or refused it some, though it is not bounded itself
 };
 
 struct IndexStats {
@@ -148,8 +163,8 @@ class Index {
   Status replace(SlotRef, std::span<const ToldChain>, double now_ms, FeedResult&);
   Status clear(SlotRef, uint64_t& removed);
 
-  // Bounds (bounds.cpp)
-  // ------------------------------------------------------------------------------------------------
+  // Bounds
+  // -----------------------------------------------------------------------------------------------------------
   Status set_capacity(SlotRef, uint32_t blocks, double ttl_ms, FeedResult&);
   Status count_references(SlotRef);
   /// Stamps what is resident here.
@@ -182,6 +197,7 @@ class Index {
   std::vector<SeqHash> enumerate(uint32_t slot) const;  // ascending
   SlotFigures slot_figures(uint32_t slot) const;
   IndexStats stats() const;
+  uint64_t known_blocks() const { return table_.size(); }
   /// Blocks, runs and table, at no cost; stats() counts the rest as well.
   uint64_t reserved_bytes() const { return runs_.arena().reserved_bytes(); }
 
@@ -222,12 +238,12 @@ class Index {
     std::vector<uint32_t> ids_;
     uint32_t live_ = 0;
   };
-  struct Slot {
+  struct Slot : SlotFigures {
     bool live = false;
     uint32_t incarnation = 0;
-    uint64_t resident = 0;
-    double last_store_ms = -1;
     RunList runs;
+    EvictionQueue queue;                                         // when bounded
+    double oldest_ms = std::numeric_limits<double>::infinity();  // no stamp is older
   };
   struct Session {
     bool live = false;
@@ -243,6 +259,23 @@ class Index {
   };
   struct Range {
     Pos begin, end;
+  };
+  /// Positions of a call.
+  struct CallRange {
+    uint64_t begin, end;
+  };
+  /// A call whose own blocks may have to go again.
+  struct Call {
+    FeedResult& result;
+    uint32_t slot = kEverybody;                    // that it stores on; none of an own
+    uint64_t base = UINT64_MAX, n = 0;             // its stamps: base … base + n − 1
+    const std::vector<SeqHash>* before = nullptr;  // of a full report: what the slot held, ascending
+  };
+  /// A stretch that has to go.
+  struct Victims {
+    uint32_t run;
+    Range range;
+    uint64_t stamp;  // of the first block
   };
   /// A part of a stretch whose blocks all weigh the same for an overlap.
   struct Piece {
@@ -266,6 +299,7 @@ class Index {
   // edit.cpp: what changes the shape of runs
   void uncovered(const Run& run, Range range, bool count_owners, std::vector<Range>& out) const;
   void bury_uncovered(uint32_t run, Range range);
+  void bury(uint32_t run);
   void erase_blocks(uint32_t run, Range range);
   uint32_t split(uint32_t run, Range dead);
   void move_blocks(uint32_t from, Range range, uint32_t to);
@@ -279,18 +313,61 @@ class Index {
   void prune(RunList& list, IntervalList Run::*members, uint32_t id) const;
   void prune_if_overgrown(RunList& list, IntervalList Run::*members, uint32_t id) const;
   void prune_members(const Run& run);
+  void drop_run(uint32_t run);
+  void move_side(uint32_t from, Range range, uint32_t to, int delta);
+  void reserve_side(uint32_t left, uint32_t right);
 
   // residency.cpp, ownership.cpp
   Status check(SlotRef) const;
-  uint32_t release(Slot& slot, uint32_t number, uint32_t run, Range range);
+  void prepare_hold(uint32_t slot, SeqSpan seq);
+  uint64_t hold(uint32_t slot, SeqSpan seq, Parent parent, double now_ms);
+  uint32_t release(uint32_t slot, uint32_t run, std::span<const Range> parts);
+  void forget(uint32_t slot, uint32_t run, Range range);
   bool resident_somewhere(BlockRef ref) const;
   void release_all(uint32_t slot);
+  void add_copies(uint32_t slot);
+  uint64_t take_copies(uint32_t slot, uint32_t run, Range range);
   uint32_t open_session();
   void close_session(uint32_t session);
   void touch(uint32_t session, double now_ms);
   void unlink(uint32_t session);
   static void prepare_own(Run& run, uint32_t session, Range range);
   static uint64_t own_range(Run& run, uint32_t session, Range range, bool& came);
+  void disown(uint32_t run, Range range, std::vector<Interval>& behind, std::vector<OwnerStep>& steps);
+  void attach_owners(uint32_t run, std::span<const Interval> owners, std::span<const OwnerStep> steps);
+
+  // bounds.cpp, stamps.cpp, report.cpp
+  bool bounded(const Slot& slot) const { return kWithBounds && slot.mode == SlotMode::kBounded; }
+  bool counted(const Slot& slot) const { return kWithBounds && slot.mode == SlotMode::kCounted; }
+  bool bounds_all() const { return kWithBounds && options_.max_blocks != 0; }
+  RunSide* side(uint32_t run) const { return kWithBounds ? sides_.find(run) : nullptr; }
+  EvictionQueue& queue(uint32_t id) { return id == kEverybody ? queue_ : slots_[id].queue; }
+  uint64_t take_stamps(uint64_t n) { return std::exchange(next_stamp_, next_stamp_ + n); }
+  void prepare_stamps(uint32_t id);
+  void stamp_placed(uint32_t id, uint64_t base, uint64_t n, double now_ms);
+  void stamp(uint32_t id, uint32_t run, Range range, Stamp);
+  void cut_stamps(uint32_t id, uint32_t run, Range range);
+  void enqueue(uint32_t id, uint32_t run, const StampItem& item);
+  void enqueue_range(uint32_t id, uint32_t run, Range range);
+  const StampItem* queued(uint32_t id, EvictionQueue::Entry entry) const;
+  Range last_unpinned(uint32_t id, uint32_t run, Range range) const;
+  Victims next_victims(uint32_t id, uint64_t most);
+  void enforce(Call call);
+  void enforce_known(Call* call);
+  void evict_resident(uint32_t slot, const Victims&, Cause, Call* call);
+  void evict_known(const Victims&, Call* call);
+  bool is_new(const Call&, uint32_t run, Pos at, uint64_t stamp) const;
+  std::vector<Pos> reject_new(const Victims&, Call* call);
+  bool minds_newcomers(const Slot& slot) const { return bounded(slot) || bounds_all() || history_.on(); }
+  void note_newcomers(uint32_t slot);
+
+  template <class Fn>
+  static void each_held(const Run& run, uint32_t slot, Range range, Fn&& fn);
+
+  // named.cpp
+  template <class Visit>
+  void each_named(SeqSpan seq, FeedResult& result, Visit&& visit);
+  void drop_unreported(uint32_t slot, std::span<const Stretch> reported);
 
   // query.cpp
   template <class Out, class Weigh>
@@ -302,6 +379,9 @@ class Index {
 
   // inspect.cpp
   uint64_t count_orphans() const;
+  std::string validate_runs() const;
+  std::string validate_sides() const;
+  std::string validate_stamps(bool known) const;
   void free_scratch();
 
   // snapshot.cpp
@@ -320,11 +400,18 @@ class Index {
   uint32_t live_sessions_ = 0;
   uint64_t duplicates_ = 0, unknown_removes_ = 0, rejected_ = 0;
 
+  SideTable sides_;
+  EvictionQueue queue_;  // of the whole index, when it is bounded
+  EvictedHistory history_;
+  uint64_t next_stamp_ = 0;
+  uint64_t evicted_by_capacity_ = 0, evicted_by_bound_ = 0, expired_ = 0;
+
   // Scratch, so that calls do not allocate.
   std::vector<Placed> placed_;
   std::vector<Stretch> known_;
-  std::vector<Range> ranges_;
-  bool resident_path_ = true;  // of the call that place() read last
+  std::vector<Range> ranges_, parts_;
+  std::vector<CallRange> newcomers_;  // of the call: what it made resident or owned
+  bool resident_path_ = true;         // of the call that place() read last
   mutable std::vector<uint32_t> lead_;
   mutable std::vector<Piece> pieces_;
 };
@@ -354,6 +441,15 @@ inline uint32_t Index::match(const Run& run, Pos at, SeqSpan rest) const {
   }
   while (i < n && blocks[i] == rest[i]) ++i;
   return i;
+}
+
+/// Calls fn(begin, end) for the parts of a range that a slot holds, in order.
+template <class Fn>
+void Index::each_held(const Run& run, uint32_t slot, Range range, Fn&& fn) {
+  for (const Interval& v : run.holders.of(slot)) {
+    const Pos begin = std::max(v.begin, range.begin), end = std::min(v.end, range.end);
+    if (begin < end) fn(begin, end);
+  }
 }
 
 template <class Fn>

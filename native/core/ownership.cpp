@@ -1,5 +1,5 @@
-// Sessions, and what they own. Ownership is global, not per slot, and every session's blocks are closed
-// towards the root: in each run a session owns a prefix.
+// Sessions, and what they own. Ownership is global, not per slot. Every own starts at the root, so in each run a session
+// owns a prefix; where a bound has taken a block out of the middle, the run was parted there.
 #include <algorithm>
 #include <functional>
 
@@ -20,6 +20,11 @@ uint32_t Index::own(uint32_t session, SeqSpan seq, double now_ms, FeedResult& re
     if (!known) session = opened = open_session();
     sessions_[session].runs.reserve_more(placed_.size());
     for (const Placed& p : placed_) prepare_own(runs_[p.run], session, {p.at, p.end()});
+    newcomers_.clear();
+    if (bounds_all()) {
+      newcomers_.reserve(placed_.size());
+      prepare_stamps(kEverybody);
+    }
   } catch (...) {
     roll_back(seq);
     if (opened != 0) close_session(opened);
@@ -28,18 +33,25 @@ uint32_t Index::own(uint32_t session, SeqSpan seq, double now_ms, FeedResult& re
   settle(seq, Parent::root());
   for (const Placed& p : placed_) {
     bool came = false;
-    result.applied += own_range(runs_[p.run], session, {p.at, p.end()}, came);
+    const uint64_t fresh = own_range(runs_[p.run], session, {p.at, p.end()}, came);
     if (came) sessions_[session].runs.gained(p.run);
+    result.applied += fresh;
+    if (bounds_all() && fresh > 0) newcomers_.push_back({p.i + p.n - fresh, p.i + p.n});
   }
   result.duplicate = seq.size() - result.applied;
   sessions_[session].owned += result.applied;
   touch(session, now_ms);
+  Call call{result};
+  call.n = seq.size();
+  call.base = take_stamps(call.n);
+  if (bounds_all()) stamp_placed(kEverybody, call.base, call.n, 0);
   merge_placed(seq, Parent::root());
   prune_if_overgrown(sessions_[session].runs, &Run::owners, session);
   if (options_.max_sessions != 0 && live_sessions_ > options_.max_sessions) {
     result.ended_session = oldest_;
     end_session(oldest_);
   }
+  enforce(call);
   return session;
 }
 
@@ -65,6 +77,46 @@ uint64_t Index::own_range(Run& run, uint32_t session, Range range, bool& came) {
   }
   came = run.owners.add(session, from, range.end).edge;
   return static_cast<uint64_t>(range.end - from);
+}
+
+/// Nobody owns the blocks of `range` any more, nor those behind it: who owned some of these is told, for attach_owners().
+void Index::disown(uint32_t id, Range range, std::vector<Interval>& behind, std::vector<OwnerStep>& steps) {
+  Run& run = runs_[id];
+  IntervalList stay;
+  OwnerSteps stay_steps;
+  run.each_step([&](const OwnerStep& step) {
+    if (step.end > range.end) steps.push_back(step);
+    if (stay_steps.view().empty() ? run.first < range.begin : stay_steps.view().back().end < range.begin)
+      stay_steps.append({step.count, step.owners_xor, std::min(step.end, range.begin)});
+  });
+  for (const Interval& v : run.owners.view()) {
+    Session& session = sessions_[v.id];
+    if (v.end > range.begin) session.owned -= static_cast<uint64_t>(v.end - range.begin);
+    if (v.end > range.end) behind.push_back({v.id, range.end, v.end});
+    if (range.begin > run.first) {
+      stay.append({v.id, run.first, std::min(v.end, range.begin)});
+    } else {
+      session.runs.lost();
+    }
+  }
+  if (stay.size() < 2) stay_steps.clear();
+  run.owners = std::move(stay);
+  run.steps = std::move(stay_steps);
+}
+
+/// Gives a run that nobody owns its owners, in the positions of the run that they were in; the run's blocks begin with theirs.
+void Index::attach_owners(uint32_t id, std::span<const Interval> owners, std::span<const OwnerStep> steps) {
+  Run& run = runs_[id];
+  if (owners.empty()) return;
+  const int delta = run.first - owners.front().begin;
+  const auto moved = [delta](Pos at) { return pos(static_cast<uint64_t>(at + delta)); };
+  for (const Interval& v : owners) {
+    run.owners.append({v.id, moved(v.begin), moved(v.end)});
+    sessions_[v.id].owned += static_cast<uint64_t>(v.end - v.begin);
+    sessions_[v.id].runs.gained(id);
+  }
+  if (owners.size() < 2) return;
+  for (const OwnerStep& step : steps) run.steps.append({step.count, step.owners_xor, moved(step.end)});
 }
 
 uint64_t Index::end_session(uint32_t number) {

@@ -170,7 +170,7 @@ void Index::roll_back(SeqSpan seq) {
     run.growing = false;
     if (run.live()) continue;
     if (run.capacity == 0) runs_.set_blocks(p.run, nullptr);  // still the caller's
-    runs_.give(p.run);
+    drop_run(p.run);
   }
   placed_.clear();
 }

@@ -5,7 +5,7 @@
 
 namespace kvidx {
 
-Index::Index(IndexOptions options) : options_(options), sessions_(1) {}
+Index::Index(IndexOptions options) : options_(options), sessions_(1), history_(options.evicted_history) {}
 
 Status Index::check(SlotRef ref) const {
   const bool alive =
@@ -27,6 +27,7 @@ SlotRef Index::add_slot() {
 Status Index::remove_slot(SlotRef ref) {
   if (check(ref) != Status::kOk) return Status::kUnknownWorker;
   release_all(ref.slot);
+  history_.forget_slot(ref.slot);
   const uint32_t incarnation = slots_[ref.slot].incarnation;
   slots_[ref.slot] = Slot{};
   slots_[ref.slot].incarnation = incarnation;
@@ -51,33 +52,62 @@ std::vector<uint32_t> Index::slot_numbers() const {
 Status Index::store(SlotRef ref, SeqSpan seq, Parent parent, double now_ms, FeedResult& result) {
   result = {};
   if (check(ref) != Status::kOk) return Status::kUnknownWorker;
+  if (bounded(slots_[ref.slot]) && parent.kind != PredKind::kRoot) return Status::kParentOnBounded;
   if (seq.empty()) return Status::kOk;
   if (!place(seq, parent)) {
     reject(seq, parent, result);
     return Status::kOk;
   }
-  Slot& slot = slots_[ref.slot];
   try {  // whatever may fail for want of memory, before anything changes
-    slot.runs.reserve_more(placed_.size());
-    for (const Placed& p : placed_) runs_[p.run].holders.prepare_add(ref.slot, p.at, p.end());
+    prepare_hold(ref.slot, seq);
+    if (counted(slots_[ref.slot])) add_copies(ref.slot);
   } catch (...) {
     roll_back(seq);
     throw;
   }
+  const Call call{result, ref.slot, next_stamp_, seq.size()};
+  result.orphaned = resident_path_ ? 0 : seq.size();
+  result.applied = hold(ref.slot, seq, parent, now_ms);
+  result.duplicate = seq.size() - result.applied;
+  duplicates_ += result.duplicate;
+  enforce(call);
+  return Status::kOk;
+}
+
+/// Makes room for hold().
+void Index::prepare_hold(uint32_t number, SeqSpan seq) {
+  Slot& slot = slots_[number];
+  slot.runs.reserve_more(placed_.size());
+  for (const Placed& p : placed_) runs_[p.run].holders.prepare_add(number, p.at, p.end());
+  if (minds_newcomers(slot)) note_newcomers(number);
+  if (bounded(slot)) prepare_stamps(number);
+  if (bounds_all()) prepare_stamps(kEverybody);
+  // What was evicted is forgotten as soon as it comes back.
+  if (history_.on()) {
+    for (const CallRange& range : newcomers_) {
+      for (uint64_t i = range.begin; i < range.end; ++i) history_.forget(number, seq[i]);
+    }
+  }
+}
+
+/// The slot holds the placed call; answers how many of its blocks are new there.
+uint64_t Index::hold(uint32_t number, SeqSpan seq, Parent parent, double now_ms) {
+  Slot& slot = slots_[number];
   settle(seq, parent);
+  uint64_t applied = 0;
   for (const Placed& p : placed_) {
-    const auto change = runs_[p.run].holders.add(ref.slot, p.at, p.end());
-    result.applied += change.positions;
+    const auto change = runs_[p.run].holders.add(number, p.at, p.end());
+    applied += change.positions;
     if (change.edge) slot.runs.gained(p.run);
   }
-  result.duplicate = seq.size() - result.applied;
-  result.orphaned = resident_path_ ? 0 : seq.size();
-  duplicates_ += result.duplicate;
-  slot.resident += result.applied;
+  slot.resident += applied;
   slot.last_store_ms = now_ms;
+  const uint64_t base = take_stamps(seq.size());
+  if (bounded(slot)) stamp_placed(number, base, seq.size(), now_ms);
+  if (bounds_all()) stamp_placed(kEverybody, base, seq.size(), 0);
   merge_placed(seq, parent);
-  prune_if_overgrown(slot.runs, &Run::holders, ref.slot);
-  return Status::kOk;
+  prune_if_overgrown(slot.runs, &Run::holders, number);
+  return applied;
 }
 
 Status Index::remove(SlotRef ref, SeqSpan seq, FeedResult& result) {
@@ -89,7 +119,7 @@ Status Index::remove(SlotRef ref, SeqSpan seq, FeedResult& result) {
     if (i + kAhead < seq.size()) table_.prefetch(seq[i + kAhead]);
     const BlockRef at = table_.find(runs_, seq[i]);
     const uint32_t n = at.found() ? match(runs_[at.run], at.at, seq.subspan(i)) : 1;
-    uint32_t gone = 0;
+    uint64_t gone = 0;
     if (at.found()) {
       const Run& run = runs_[at.run];
       const Range range{at.at, pos(at.at + n)};
@@ -101,7 +131,7 @@ Status Index::remove(SlotRef ref, SeqSpan seq, FeedResult& result) {
         }
         if (reached < range.end) result.first_bad = static_cast<int64_t>(i) + reached - range.begin;
       }
-      gone = release(slot, ref.slot, at.run, range);
+      gone = counted(slot) ? take_copies(ref.slot, at.run, range) : release(ref.slot, at.run, {&range, 1});
     } else if (result.first_bad < 0) {
       result.first_bad = static_cast<int64_t>(i);
     }
@@ -114,14 +144,66 @@ Status Index::remove(SlotRef ref, SeqSpan seq, FeedResult& result) {
   return Status::kOk;
 }
 
-/// The slot holds [range) of the run no longer; answers how many of its blocks it held. The run may be gone afterwards.
-uint32_t Index::release(Slot& slot, uint32_t number, uint32_t run, Range range) {
-  const auto change = runs_[run].holders.subtract(number, range.begin, range.end);
-  if (change.positions == 0) return 0;
-  slot.resident -= change.positions;
-  if (change.edge) slot.runs.lost();
-  bury_uncovered(run, range);
-  return change.positions;
+/// The slot holds these parts of the run, in rising order, no longer; answers how many of their blocks it held. The run may
+/// be gone afterwards.
+uint32_t Index::release(uint32_t number, uint32_t run, std::span<const Range> parts) {
+  Slot& slot = slots_[number];
+  uint32_t gone = 0;
+  for (const Range& part : parts) {
+    const auto change = runs_[run].holders.subtract(number, part.begin, part.end);
+    if (change.positions == 0) continue;
+    gone += change.positions;
+    if (change.edge) slot.runs.lost();
+    if (side(run)) forget(number, run, part);
+  }
+  if (gone == 0) return 0;
+  slot.resident -= gone;
+  bury_uncovered(run, {parts.front().begin, parts.back().end});
+  return gone;
+}
+
+/// What the slot knew of blocks that it holds no longer.
+void Index::forget(uint32_t number, uint32_t run, Range range) {
+  cut_stamps(number, run, range);
+  RunSide* beside = side(run);
+  if (beside == nullptr) return;
+  beside->copies.subtract(number, range.begin, range.end);
+  slots_[number].pinned -= beside->pins.subtract(number, range.begin, range.end);
+  sides_.drop_if_empty(run);
+}
+
+/// One copy more of every block of the placed call that the slot holds already.
+void Index::add_copies(uint32_t number) {
+  for (const Placed& p : placed_) {
+    each_held(runs_[p.run], number, {p.at, p.end()}, [&](Pos begin, Pos end) {
+      sides_.get(p.run).copies.transform(number, begin, end, [](Pos, Pos, Count count) {
+        return count.n == UINT32_MAX ? count : Count{count.n + 1};
+      });
+    });
+  }
+}
+
+/// One copy less; a block goes with its last. Answers how many copies went.
+uint64_t Index::take_copies(uint32_t number, uint32_t run, Range range) {
+  parts_.clear();
+  uint64_t taken = 0;
+  each_held(runs_[run], number, range, [&](Pos begin, Pos end) {
+    RunSide* beside = side(run);
+    if (beside == nullptr) {
+      parts_.push_back({begin, end});
+      return;
+    }
+    beside->copies.transform(number, begin, end, [&](Pos from, Pos to, Count count) {
+      if (count.n == 0) {
+        parts_.push_back({from, to});
+        return count;
+      }
+      taken += static_cast<uint64_t>(to - from);
+      return Count{count.n - 1};
+    });
+  });
+  sides_.drop_if_empty(run);
+  return taken + (parts_.empty() ? 0 : release(number, run, parts_));
 }
 
 Status Index::clear(SlotRef ref, uint64_t& removed) {
@@ -129,6 +211,7 @@ Status Index::clear(SlotRef ref, uint64_t& removed) {
   if (check(ref) != Status::kOk) return Status::kUnknownWorker;
   removed = slots_[ref.slot].resident;
   release_all(ref.slot);
+  slots_[ref.slot].degraded = false;
   return Status::kOk;
 }
 
@@ -138,9 +221,13 @@ void Index::release_all(uint32_t number) {
   for (const uint32_t id : slot.runs.ids()) {
     if (id >= runs_.used()) continue;
     const auto held = runs_[id].holders.of(number);
-    if (!held.empty()) release(slot, number, id, {held.front().begin, held.back().end});
+    if (held.empty()) continue;
+    const Range range{held.front().begin, held.back().end};
+    release(number, id, {&range, 1});
   }
   slot.runs = RunList{};
+  slot.queue = EvictionQueue{};
+  slot.oldest_ms = std::numeric_limits<double>::infinity();
 }
 
 bool Index::resident_somewhere(BlockRef ref) const {
@@ -165,12 +252,8 @@ std::vector<SeqHash> Index::enumerate(uint32_t slot) const {
   return hashes;
 }
 
-uint64_t Index::resident_blocks(uint32_t slot) const {
-  return slot < slots_.size() ? slots_[slot].resident : 0;
-}
-
-double Index::last_store_ms(uint32_t slot) const {
-  return slot < slots_.size() ? slots_[slot].last_store_ms : -1;
+SlotFigures Index::slot_figures(uint32_t slot) const {
+  return slot < slots_.size() ? static_cast<const SlotFigures&>(slots_[slot]) : SlotFigures{};
 }
 
 }  // namespace kvidx

@@ -1,19 +1,25 @@
-// Snapshots, format "KVIX" version 1, little-endian; every backend reads and writes the same:
+// Snapshots, format "KVIX" version 2, little-endian; every backend reads and writes the same:
 //
 //   header    u32 'KVIX', u32 version
 //   section   u32 tag, u32 0, u64 payload bytes, payload, u64 XXH64(tag … payload, seed 0)
 //
 // Five sections, in this order:
-//   1 slots     u32 n, n × {u32 slot, u32 incarnation, f64 last store ms}; u32 n, n × {u32 free slot, u32 incarnation}
+//   1 slots     u32 n, n × {u32 slot, u32 incarnation, u32 mode (0 plain, 1 bounded, 2 counted), u32 degraded, u32 capacity,
+//               u32 0, f64 last store ms, f64 ttl ms, u64 evicted by capacity, u64 evicted by bound, u64 expired};
+//               u32 n, n × {u32 free slot, u32 incarnation}
 //   2 sessions  u32 n, n × {u32 session, f64 last own ms}, least recently owning first; u32 n, n × u32 free number
 //   3 chains    u64 n, n × {u8 kind of the block before (0 root, 1 hash, 2 unknown), u8[3] 0, u32 length, u64 hash,
-//               u64[length] hashes, u32 n, n × {u32 slot, u32 begin, u32 end}, u32 n, n × {u32 session, u32 length}}
-//   4 counters  u64 duplicates, u64 unknown removes, u64 rejected
+//               u64[length] hashes, u32 n, n × {u32 slot, u32 begin, u32 end}, u32 n, n × {u32 session, u32 length},
+//               u32 n, n × {u32 slot, u32 begin, u32 end, u64 stamp of the block at begin, f64 ms},
+//               u32 n, n × {u32 slot, u32 begin, u32 end, u32 further copies}}
+//   4 counters  u64 duplicates, unknown removes, rejected, evicted by capacity, evicted by bound, expired, next stamp
 //   5 end       nothing
 //
-// A chain becomes a run as it is; restore() merges neighbours. Nothing in a file is trusted: lengths are
+// Stamps of slot 0xffffffff are those of the blocks themselves: all have one, or none. Pins are not saved, nor is the history
+// of evictions. A chain becomes a run as it is; restore() merges neighbours. Nothing in a file is trusted: lengths are
 // checked before memory is taken, and a file whose checksums hold still has to pass validate().
 #include <algorithm>
+#include <cmath>
 
 #include "core/index.hpp"
 #include "core/xxh64.hpp"
@@ -22,7 +28,9 @@ namespace kvidx {
 
 namespace {
 
-constexpr uint32_t kMagic = 0x5849564b, kVersion = 1;
+constexpr uint32_t kMagic = 0x5849564b, kVersion = 2;
+/// So that every backend can count stamps exactly, and never comes to the end.
+constexpr uint64_t kMostStamps = uint64_t{1} << 52;
 enum Section : uint32_t { kHeader, kSlots, kSessions, kChains, kCounters, kEnd };
 constexpr const char* kNames[] = {"header", "slots", "sessions", "chains", "counters", "end"};
 
@@ -106,8 +114,17 @@ std::vector<uint8_t> Index::snapshot() const {
   out.put(static_cast<uint32_t>(live.size()));
   for (const uint32_t slot : live) {
     out.put(slot);
-    out.put(slots_[slot].incarnation);
-    out.put(slots_[slot].last_store_ms);
+    const Slot& s = slots_[slot];
+    out.put(s.incarnation);
+    out.put(static_cast<uint32_t>(s.mode));
+    out.put(uint32_t{s.degraded});
+    out.put(s.capacity);
+    out.put(uint32_t{0});
+    out.put(s.last_store_ms);
+    out.put(s.ttl_ms);
+    out.put(s.evicted_by_capacity);
+    out.put(s.evicted_by_bound);
+    out.put(s.expired);
   }
   out.put(static_cast<uint32_t>(slots_.size() - live.size()));
   for (uint32_t slot = 0; slot < slots_.size(); ++slot) {
@@ -130,6 +147,7 @@ std::vector<uint8_t> Index::snapshot() const {
   out.close();
 
   out.open(kChains);
+  const RunSide nothing;
   out.put(uint64_t{runs_.live()});
   for (uint32_t id = 0; id < runs_.used(); ++id) {
     const Run& run = runs_[id];
@@ -149,6 +167,21 @@ std::vector<uint8_t> Index::snapshot() const {
       out.put(v.id);
       out.put(static_cast<uint32_t>(v.end - run.first));
     }
+    const RunSide& beside = side(id) ? *side(id) : nothing;
+    const auto put_items = [&](const auto& list, auto&& put_value) {
+      out.put(list.size());
+      for (const auto& item : list.view()) {
+        out.put(item.id);
+        out.put(static_cast<uint32_t>(item.begin - run.first));
+        out.put(static_cast<uint32_t>(item.end - run.first));
+        put_value(item.value);
+      }
+    };
+    put_items(beside.stamps, [&out](const Stamp& stamp) {
+      out.put(stamp.order);
+      out.put(stamp.ms);
+    });
+    put_items(beside.copies, [&out](const Count& copies) { out.put(copies.n); });
   }
   out.close();
 
@@ -156,6 +189,10 @@ std::vector<uint8_t> Index::snapshot() const {
   out.put(duplicates_);
   out.put(unknown_removes_);
   out.put(rejected_);
+  out.put(evicted_by_capacity_);
+  out.put(evicted_by_bound_);
+  out.put(expired_);
+  out.put(next_stamp_);
   out.close();
 
   out.open(kEnd);
@@ -165,16 +202,29 @@ std::vector<uint8_t> Index::snapshot() const {
 
 struct Index::Loader {
   Index& index;
+  uint64_t known_stamps = 0;   // of blocks, not of slots
+  uint64_t highest_stamp = 0;  // of all
 
   void slots(Reader in) const {
-    const uint32_t live = in.count(16);
+    const uint32_t live = in.count(64);
     std::vector<std::pair<uint32_t, Slot>> read;
     for (uint32_t k = 0; k < live; ++k) {
       Slot slot;
       slot.live = true;
       const auto number = in.get<uint32_t>();
       slot.incarnation = in.get<uint32_t>();
+      const auto mode = in.get<uint32_t>(), degraded = in.get<uint32_t>();
+      slot.capacity = in.get<uint32_t>();
+      demand(mode <= static_cast<uint32_t>(SlotMode::kCounted) && degraded <= 1 && in.get<uint32_t>() == 0);
+      slot.mode = static_cast<SlotMode>(mode);
+      slot.degraded = degraded == 1;
       slot.last_store_ms = in.get<double>();
+      slot.ttl_ms = in.get<double>();
+      slot.evicted_by_capacity = in.get<uint64_t>();
+      slot.evicted_by_bound = in.get<uint64_t>();
+      slot.expired = in.get<uint64_t>();
+      demand((slot.mode == SlotMode::kBounded) == (slot.capacity > 0));
+      demand(std::isfinite(slot.ttl_ms) && slot.ttl_ms >= 0 && (slot.capacity > 0 || slot.ttl_ms == 0));
       demand(slot.incarnation < UINT32_MAX);
       read.emplace_back(number, std::move(slot));
     }
@@ -222,7 +272,7 @@ struct Index::Loader {
       demand(number != 0 && number <= highest && !index.sessions_[number].live);
   }
 
-  void chain(Reader& in) const {
+  void chain(Reader& in) {
     const auto kind = in.get<uint32_t>();
     demand(kind <= static_cast<uint32_t>(PredKind::kUnknown));
     const auto n = in.get<uint32_t>();
@@ -254,24 +304,81 @@ struct Index::Loader {
       demand(came);
       index.sessions_[session].runs.gained(id);
     }
+    Place last{0, 0, 0};
+    for (uint32_t left = in.count(28); left > 0; --left) {
+      const auto [slot, begin, end] = last = place(in, n, last);
+      const Stamp stamp{in.get<uint64_t>(), in.get<double>()};
+      demand(std::isfinite(stamp.ms) && stamp.order >= end - begin - 1u && stamp.order < kMostStamps);
+      demand(slot == kEverybody || slot < index.slots_.size());
+      const StampItem item{slot, begin, end, stamp};
+      index.sides_.get(id).stamps.assign(slot, begin, end, stamp);
+      index.queue(slot).push({oldest(item), id});
+      highest_stamp = std::max(highest_stamp, stamp.order + 1);
+      if (slot == kEverybody) {
+        known_stamps += item.size();
+        demand(stamp.ms == 0);
+      } else {
+        index.slots_[slot].oldest_ms = std::min(index.slots_[slot].oldest_ms, stamp.ms);
+      }
+    }
+    last = {0, 0, 0};
+    for (uint32_t left = in.count(16); left > 0; --left) {
+      const auto [slot, begin, end] = last = place(in, n, last);
+      const Count copies{in.get<uint32_t>()};
+      demand(copies.n > 0);
+      index.sides_.get(id).copies.assign(slot, begin, end, copies);
+    }
   }
 
-  void chains(Reader in) const {
+  struct Place {
+    uint32_t slot;
+    Pos begin, end;
+  };
+  /// Of the next item in a chain of n blocks.
+  static Place place(Reader& in, uint32_t n, Place last) {
+    const auto slot = in.get<uint32_t>(), begin = in.get<uint32_t>(), end = in.get<uint32_t>();
+    demand(begin < end && end <= n && (slot > last.slot || (slot == last.slot && begin >= last.end)));
+    return {slot, pos(begin), pos(end)};
+  }
+
+  void chains(Reader in) {
     for (auto left = in.get<uint64_t>(); left > 0; --left) chain(in);
-    demand(in.left() == 0 && index.validate().empty());
+    index.next_stamp_ = kMostStamps;  // the true one follows
+    demand(in.left() == 0 && index.validate_runs().empty());
+    demand(index.validate_sides().empty() && index.validate_stamps(known_stamps > 0).empty());
   }
 
   void counters(Reader in) const {
     index.duplicates_ = in.get<uint64_t>();
     index.unknown_removes_ = in.get<uint64_t>();
     index.rejected_ = in.get<uint64_t>();
-    demand(in.left() == 0);
+    index.evicted_by_capacity_ = in.get<uint64_t>();
+    index.evicted_by_bound_ = in.get<uint64_t>();
+    index.expired_ = in.get<uint64_t>();
+    index.next_stamp_ = in.get<uint64_t>();
+    demand(in.left() == 0 && index.next_stamp_ >= highest_stamp && index.next_stamp_ <= kMostStamps);
+  }
+
+  /// A file of a bounded index may be read without a bound, and the other way round: then the blocks of its last chain count
+  /// as the oldest.
+  void settle_known_stamps() const {
+    if (index.bounds_all() == (known_stamps > 0)) return;
+    for (uint32_t id = index.runs_.used(); id-- > 0;) {
+      const Run& run = index.runs_[id];
+      if (index.bounds_all()) {
+        index.stamp(kEverybody, id, {0, run.end}, {index.take_stamps(run.size()) + run.size() - 1, 0});
+      } else if (RunSide* beside = index.side(id)) {
+        beside->stamps.subtract(kEverybody, 0, run.end);
+        index.sides_.drop_if_empty(id);
+      }
+    }
+    if (!index.bounds_all()) index.queue_ = EvictionQueue{};
   }
 };
 
 std::string Index::restore(std::span<const uint8_t> bytes) {
   Index fresh(options_);
-  const Loader load{fresh};
+  Loader load{fresh};
   Section section = kHeader;
   try {
     Reader in(bytes);
@@ -284,7 +391,9 @@ std::string Index::restore(std::span<const uint8_t> bytes) {
   } catch (const Damaged&) {
     return kNames[section];
   }
+  load.settle_known_stamps();
   fresh.merge_heads();
+  fresh.enforce_known(nullptr);
   // No life of a slot, of before or in the file, comes back: slots that the file does not know keep their
   // last number.
   fresh.slots_.resize(std::max(fresh.slots_.size(), slots_.size()));

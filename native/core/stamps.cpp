@@ -1,0 +1,99 @@
+// Stamps: when each block was last named, and which stretch of blocks is therefore next to go.
+#include "core/index.hpp"
+
+namespace kvidx {
+
+/// Makes room for stamp_placed().
+void Index::prepare_stamps(uint32_t id) {
+  for (const Placed& p : placed_) sides_.get(p.run).stamps.reserve_more(2 * ValuedList<Stamp>::kMostNew);
+  queue(id).reserve_more(2 * placed_.size());
+}
+
+/// The placed call, of n blocks, named them now. From its end, so that stretches that follow each other become one item as
+/// they come.
+void Index::stamp_placed(uint32_t id, uint64_t base, uint64_t n, double now_ms) {
+  for (size_t k = placed_.size(); k-- > 0;) {
+    const Placed& p = placed_[k];
+    stamp(id, p.run, {p.at, p.end()}, {base + (n - 1 - p.i), now_ms});
+  }
+}
+
+void Index::stamp(uint32_t id, uint32_t run, Range range, Stamp value) {
+  cut_stamps(id, run, range);
+  const StampItem item = sides_.get(run).stamps.assign(id, range.begin, range.end, value);
+  // An item that goes on behind the range is queued by its end already.
+  if (item.end == range.end) enqueue(id, run, item);
+  if (id != kEverybody) slots_[id].oldest_ms = std::min(slots_[id].oldest_ms, value.ms);
+}
+
+/// Takes the stamps of `range` away.
+void Index::cut_stamps(uint32_t id, uint32_t run, Range range) {
+  RunSide* beside = side(run);
+  if (beside == nullptr || beside->stamps.subtract(id, range.begin, range.end) == 0) return;
+  // What is left in front has another last block now.
+  for (const StampItem& item : beside->stamps.of(id)) {
+    if (item.end == range.begin) {
+      enqueue(id, run, StampItem(item));
+      return;
+    }
+  }
+}
+
+void Index::enqueue(uint32_t id, uint32_t run, const StampItem& item) {
+  EvictionQueue& waiting = queue(id);
+  if (waiting.overgrown()) waiting.prune([&](const auto& entry) { return queued(id, entry) != nullptr; });
+  waiting.push({oldest(item), run});
+}
+
+/// Pins have gone from the range: its stretches may go again.
+void Index::enqueue_range(uint32_t id, uint32_t run, Range range) {
+  for (const StampItem& item : side(run)->stamps.of(id)) {
+    if (item.begin >= range.end || item.end <= range.begin) continue;
+    enqueue(id, run, item);
+    if (id != kEverybody) slots_[id].oldest_ms = std::min(slots_[id].oldest_ms, item.value.ms);
+  }
+}
+
+/// The item that a queue's entry stands for, null when there is none any more.
+const StampItem* Index::queued(uint32_t id, EvictionQueue::Entry entry) const {
+  const RunSide* beside = side(entry.run);
+  if (beside == nullptr) return nullptr;
+  for (const StampItem& item : beside->stamps.of(id)) {
+    if (oldest(item) == entry.oldest) return &item;
+  }
+  return nullptr;
+}
+
+/// The last part of a range without pins: of the slot, or of anybody. Empty when all of it is pinned.
+Index::Range Index::last_unpinned(uint32_t id, uint32_t run, Range range) const {
+  const auto& pins = side(run)->pins;
+  const auto relevant = id == kEverybody ? pins.view() : pins.of(id);
+  for (bool cut = true; cut && range.begin < range.end;) {
+    cut = false;
+    for (const auto& pin : relevant) {
+      if (pin.begin >= range.end || pin.end < range.end) continue;
+      range.end = std::max(pin.begin, range.begin);
+      cut = true;
+    }
+  }
+  for (const auto& pin : relevant) {
+    if (pin.end <= range.end) range.begin = std::max(range.begin, pin.end);
+  }
+  return range;
+}
+
+/// The oldest blocks that may go, `most` of them at most: a part of one stretch, up to its end. There must be some.
+Index::Victims Index::next_victims(uint32_t id, uint64_t most) {
+  for (;;) {
+    const EvictionQueue::Entry entry = queue(id).pop();
+    const StampItem* item = queued(id, entry);
+    if (item == nullptr) continue;
+    const Range free = last_unpinned(id, entry.run, {item->begin, item->end});
+    if (free.begin == free.end) continue;  // queued again when a pin goes
+    const auto n = std::min<uint64_t>(most, static_cast<uint64_t>(free.end - free.begin));
+    const Range range{pos(free.end - n), free.end};
+    return {entry.run, range, item->value.advanced(static_cast<uint32_t>(range.begin - item->begin)).order};
+  }
+}
+
+}  // namespace kvidx
