@@ -18,6 +18,21 @@
   },
   'targets': [
     { 'target_name': 'kvidx', 'sources': ['<!@(<(sources_of) native/core native/binding)'] },
-    { 'target_name': 'kvidx_bench', 'sources': ['<!@(<(sources_of) native/core native/bench)'] }
+    {
+      'target_name': 'kvidx_unbounded',
+      'sources': ['<!@(<(sources_of) native/core native/binding)'],
+      'defines': ['KVIDX_WITHOUT_BOUNDS']
+    },
+    {
+      'target_name': 'kvidx_bench',
+      'sources': ['<!@(<(sources_of) native/core native/binding native/bench)'],
+      'sources!': ['native/binding/addon.cpp'],
+      'conditions': [
+        ['OS=="linux"', {
+          'defines': ['KVIDX_COUNTED_MEMORY'],
+          'ldflags': ['-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=posix_memalign,--wrap=free,--wrap=mmap,--wrap=mmap64,--wrap=munmap']
+        }]
+      ]
+    }
   ]
 }

@@ -11,7 +11,7 @@ rmSync(prebuilds, { recursive: true, force: true });
 if (process.argv[2] !== 'clean') {
   const target = join(prebuilds, `${process.platform}-${process.arch}`);
   mkdirSync(target, { recursive: true });
-  for (const name of ['kvidx.node', 'kvidx_bench.node']) {
+  for (const name of ['kvidx.node', 'kvidx_bench.node', 'kvidx_unbounded.node']) {
     cpSync(join(root, 'build', 'Release', name), join(target, name));
   }
 }

@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "bench/counted_memory.hpp"
 #include "bench/flat_table.hpp"
 #include "binding/entry.hpp"
 #include "binding/init.hpp"
@@ -35,11 +36,21 @@ Napi::Value create_flat_table(const Napi::CallbackInfo& info) {
                 });
 }
 
+#if defined(KVIDX_COUNTED_MEMORY)
+Napi::Value count_allocated(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), static_cast<double>(allocated_bytes()));
+}
+#endif
+
 napi_value init(napi_env env, napi_value exports) {
   return guarded(env, [&] {
     Napi::Object target(env, exports);
     target.Set("seamVersion", binding::kSeamVersion);
     export_function<create_flat_table>(env, target, "createFlatTable");
+    binding::init_index(env, target);
+#if defined(KVIDX_COUNTED_MEMORY)
+    export_function<count_allocated>(env, target, "allocatedBytes");
+#endif
     return exports;
   });
 }
