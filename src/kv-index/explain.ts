@@ -2,13 +2,19 @@ import { invalidArgType } from '../errors.js';
 import { type ExtraKeys, flattenExtraKeys } from '../hash/extra-keys.js';
 import { type Namespace, namespaceRoot } from '../hash/namespace.js';
 import { seam } from '../native/index.js';
-import { type CoreIndex, type FlatExtraKeys, MODE } from '../native/seam.js';
+import type { CoreIndex, FlatExtraKeys } from '../native/seam.js';
+import { counted } from '../text.js';
 import { checkHashes, checkTokens } from '../validate.js';
+import { explainWorkers, type WorkerExplanation, type WorkerReason } from './explain-workers.js';
 import type { NamespaceLog } from './namespace-log.js';
+import type { IndexSettings } from './options.js';
 import type { WorkerHandle } from './workers.js';
 
 /** Block sizes that engines and routers use, tried when a prompt's first block is unknown. */
 const COMMON_BLOCK_SIZES = [1, 4, 8, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024];
+
+/** Workers that a message names; it counts the rest. */
+const NAMED_WORKERS = 3;
 
 /** A prompt, or its seq hashes (`BigUint64Array[n]`). */
 export type ExplainQuery =
@@ -31,6 +37,7 @@ export type ExplainReason =
   | 'no-workers'
   | 'prompt-shorter-than-one-block'
   | 'no-stores-yet'
+  | 'evicted'
   | 'head-missing'
   | 'block-size-mismatch'
   | 'namespace-differs'
@@ -38,25 +45,6 @@ export type ExplainReason =
   | 'nothing-resident'
   | 'first-block-not-resident'
   | 'first-block-unknown';
-
-/** Why one worker holds nothing of the prompt's head. */
-export type WorkerReason =
-  | 'hit'
-  | 'no-stores-yet'
-  | 'nothing-resident'
-  | 'head-missing'
-  | 'first-block-elsewhere'
-  | 'first-block-unknown';
-
-export interface WorkerExplanation {
-  readonly worker: WorkerHandle;
-  /** Leading blocks of the query on this worker. */
-  readonly overlapBlocks: number;
-  readonly residentBlocks: number;
-  /** Age of the last accepted store, in ms; undefined: none. */
-  readonly lastStoreAgeMs: number | undefined;
-  readonly reason: WorkerReason;
-}
 
 export interface Explanation {
   readonly reason: ExplainReason;
@@ -71,8 +59,7 @@ export interface Explanation {
 export interface ExplainContext {
   readonly core: CoreIndex;
   readonly workers: readonly WorkerHandle[];
-  readonly blockSize: number;
-  readonly root: bigint;
+  readonly settings: IndexSettings;
   readonly namespaces: NamespaceLog;
   readonly nowMs: number;
 }
@@ -91,7 +78,12 @@ export function explainQuery(context: ExplainContext, query: ExplainQuery): Expl
   const hashed = hashQuery(context, query);
   const workers = explainWorkers(context, hashed.seqHashes);
   const [reason, message] = verdict(context, hashed, workers);
-  return { reason, message, blocks: hashed.seqHashes.length, workers };
+  return {
+    reason,
+    message: [message, ...evictionsNote(context, reason), ...degradedNote(workers)].join(' '),
+    blocks: hashed.seqHashes.length,
+    workers,
+  };
 }
 
 function hashQuery(context: ExplainContext, query: ExplainQuery): HashedQuery {
@@ -99,9 +91,10 @@ function hashQuery(context: ExplainContext, query: ExplainQuery): HashedQuery {
   if ('seqHashes' in query)
     return { seqHashes: checkHashes(query.seqHashes, 'seqHashes'), prompt: undefined };
   const tokens = checkTokens(query.tokens);
-  const root = query.namespace === undefined ? context.root : namespaceRoot(query.namespace);
-  const extra = flattenExtraKeys(query.extraKeys, 0, Math.floor(tokens.length / context.blockSize));
-  return { seqHashes: hash(tokens, context.blockSize, root, extra), prompt: { tokens, root, extra } };
+  const { blockSize, root: defaultRoot } = context.settings;
+  const root = query.namespace === undefined ? defaultRoot : namespaceRoot(query.namespace);
+  const extra = flattenExtraKeys(query.extraKeys, 0, Math.floor(tokens.length / blockSize));
+  return { seqHashes: hash(tokens, blockSize, root, extra), prompt: { tokens, root, extra } };
 }
 
 function hash(tokens: Uint32Array, blockSize: number, root: bigint, extra?: FlatExtraKeys): BigUint64Array {
@@ -110,41 +103,14 @@ function hash(tokens: Uint32Array, blockSize: number, root: bigint, extra?: Flat
   return out;
 }
 
-function explainWorkers(context: ExplainContext, seqHashes: BigUint64Array): WorkerExplanation[] {
-  const { core, nowMs } = context;
-  const leading = new Uint32Array(core.slotCount());
-  const anywhere = new Uint32Array(core.slotCount());
-  core.overlap(seqHashes, MODE.prefix, leading);
-  core.overlap(seqHashes, MODE.set, anywhere);
-  const headIsSomewhere = leading.some((blocks) => blocks > 0);
-  return context.workers.map((worker) => {
-    const overlapBlocks = leading[worker.slot]!;
-    const residentBlocks = core.residentBlocks(worker.slot);
-    const lastStoreMs = core.lastStoreMs(worker.slot);
-    let reason: WorkerReason = 'first-block-unknown';
-    if (overlapBlocks > 0) reason = 'hit';
-    else if (lastStoreMs < 0) reason = 'no-stores-yet';
-    else if (residentBlocks === 0) reason = 'nothing-resident';
-    else if (anywhere[worker.slot]! > 0) reason = 'head-missing';
-    else if (headIsSomewhere) reason = 'first-block-elsewhere';
-    return {
-      worker,
-      overlapBlocks,
-      residentBlocks,
-      lastStoreAgeMs: lastStoreMs < 0 ? undefined : nowMs - lastStoreMs,
-      reason,
-    };
-  });
-}
-
 function verdict(context: ExplainContext, query: HashedQuery, workers: WorkerExplanation[]): Verdict {
-  const { core, blockSize } = context;
+  const { core, settings } = context;
   const { seqHashes, prompt } = query;
   const all = (reason: WorkerReason) => workers.every((worker) => worker.reason === reason);
   if (workers.length === 0) return ['no-workers', 'The index has no workers: call addWorker.'];
   if (seqHashes.length === 0) {
     const length = prompt ? `has ${prompt.tokens.length} tokens, and a block` : 'has no hashes; a block';
-    return ['prompt-shorter-than-one-block', `The query ${length} needs ${blockSize} tokens.`];
+    return ['prompt-shorter-than-one-block', `The query ${length} needs ${settings.blockSize} tokens.`];
   }
   const holders = workers.filter((worker) => worker.reason === 'hit');
   if (holders.length > 0) {
@@ -152,13 +118,21 @@ function verdict(context: ExplainContext, query: HashedQuery, workers: WorkerExp
     return [
       'hit',
       `${holders.length} of ${workers.length} workers hold the first block; ` +
-        `"${best.worker.name}" holds ${best.overlapBlocks} of ${seqHashes.length} blocks.`,
+        `"${best.worker.name}" holds ${best.overlapBlocks} of ${seqHashes.length} blocks` +
+        (best.evictedBy ? `; the next one was resident until ${evicted(best)}.` : '.'),
     ];
   }
   if (all('no-stores-yet')) {
     return [
       'no-stores-yet',
       'No worker ever stored a block: do the engines publish KV events, and do they arrive here?',
+    ];
+  }
+  const losers = workers.filter((worker) => worker.reason === 'evicted');
+  if (losers.length > 0) {
+    return [
+      'evicted',
+      `On ${listed(losers)} the first block of the query was resident until ${evicted(losers[0]!)}.`,
     ];
   }
   const headless = workers.find((worker) => worker.reason === 'head-missing');
@@ -187,12 +161,50 @@ function verdict(context: ExplainContext, query: HashedQuery, workers: WorkerExp
   ];
 }
 
+/** Reasons that an eviction may stand behind, where the index does not remember it. */
+const PERHAPS_EVICTED: readonly ExplainReason[] = [
+  'head-missing',
+  'nothing-resident',
+  'first-block-not-resident',
+  'first-block-unknown',
+];
+
+function evictionsNote({ core, settings }: ExplainContext, reason: ExplainReason): string[] {
+  if (settings.evictedHistory > 0 || !PERHAPS_EVICTED.includes(reason)) return [];
+  const { evictedByCapacity, evictedByBound, expired } = core.stats();
+  const evictions = evictedByCapacity + evictedByBound + expired;
+  if (evictions === 0) return [];
+  return [
+    `Or it was evicted, as ${counted(evictions, 'block')} so far: the option evictedHistory would tell.`,
+  ];
+}
+
+function degradedNote(workers: readonly WorkerExplanation[]): string[] {
+  const degraded = workers.filter((worker) => worker.degraded);
+  if (degraded.length === 0) return [];
+  return [
+    `Degraded: maxBlocks took blocks from ${listed(degraded)}, which may hold more than is known here.`,
+  ];
+}
+
+function evicted({ evictedBy }: WorkerExplanation): string {
+  return `evicted by ${evictedBy === 'ttl' ? 'its ttl' : evictedBy}`;
+}
+
+/** `"a", "b", "c" and 2 more` */
+function listed(workers: readonly WorkerExplanation[]): string {
+  const names = workers.slice(0, NAMED_WORKERS).map(({ worker }) => `"${worker.name}"`);
+  const more = workers.length - names.length;
+  return names.join(', ') + (more > 0 ? ` and ${more} more` : '');
+}
+
 /** The first block, hashed in other ways that the index may have been fed with. */
 function otherHashing(
   context: ExplainContext,
   prompt: NonNullable<HashedQuery['prompt']>,
 ): Verdict | undefined {
-  const { core, blockSize } = context;
+  const { core, settings, namespaces } = context;
+  const { blockSize } = settings;
   const { tokens, root, extra } = prompt;
   const firstIsKnown = (size: number, parent: bigint, keys?: FlatExtraKeys) =>
     tokens.length >= size && core.contains(hash(tokens.subarray(0, size), size, parent, keys)[0]!);
@@ -205,11 +217,11 @@ function otherHashing(
       ];
     }
   }
-  const candidates: [bigint, Namespace][] = [[0n, {}], [context.root, {}], ...context.namespaces.entries()];
+  const candidates: [bigint, Namespace][] = [[0n, {}], [settings.root, {}], ...namespaces.entries()];
   for (const [candidate, namespace] of candidates) {
     if (candidate !== root && firstIsKnown(blockSize, candidate, extra)) {
       const name =
-        candidate === context.root ? 'the default namespace' : `namespace ${JSON.stringify(namespace)}`;
+        candidate === settings.root ? 'the default namespace' : `namespace ${JSON.stringify(namespace)}`;
       return ['namespace-differs', `The prompt's first block is known in ${name}, not in that of the query.`];
     }
   }

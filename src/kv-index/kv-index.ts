@@ -3,8 +3,7 @@
 import { invalidArgType, KvidxError } from '../errors.js';
 import { flattenExtraKeys } from '../hash/extra-keys.js';
 import { type Namespace, namespaceRoot } from '../hash/namespace.js';
-import { seam } from '../native/index.js';
-import { type CoreIndex, RESULT, RESULT_LENGTH } from '../native/seam.js';
+import { type CoreIndex, RESULT, SLOT_FIGURE, STATUS } from '../native/seam.js';
 import {
   checkBytes,
   checkHash,
@@ -16,14 +15,32 @@ import {
   checkTokens,
 } from '../validate.js';
 import { type ExplainOptions, type ExplainQuery, type Explanation, explainQuery } from './explain.js';
-import { type FeedResult, readResult } from './feed-result.js';
+import {
+  type FeedCall,
+  type FeedResult,
+  isComplete,
+  places,
+  RejectedError,
+  readResult,
+} from './feed-result.js';
+import { firstWithParent, flattenReport } from './full-report.js';
 import { NamespaceLog } from './namespace-log.js';
-import { checkIndexOptions, checkMode, checkParent, type IndexSettings, MAX_U32 } from './options.js';
+import {
+  checkIndexOptions,
+  checkMode,
+  createCore,
+  type IndexSettings,
+  MAX_U32,
+  readFeedOptions,
+  readStoreOptions,
+  readStrict,
+} from './options.js';
 import { checkSessionName, SessionTable } from './sessions.js';
 import { restoreParts, saveParts } from './snapshot.js';
 import type {
   ExclusiveOverlapOptions,
   FairOverlapOptions,
+  FeedOptions,
   IndexStats,
   KvIndexOptions,
   LookupOptions,
@@ -31,12 +48,23 @@ import type {
   OverlapOptions,
   OwnOptions,
   RemoveOptions,
+  ReportedChain,
+  SetCapacityOptions,
   StoreOptions,
+  StrictOptions,
 } from './types.js';
+import {
+  applyMode,
+  checkCapacity,
+  checkSetCapacityOptions,
+  parentOnBounded,
+  setCapacity,
+} from './worker-modes.js';
+import { pinsFillABound, readWorkerStats, slotFigure } from './worker-stats.js';
 import {
   checkWorkerName,
   checkWorkerOptions,
-  unknownWorker,
+  type LiveWorker,
   WorkerHandle,
   type WorkerOptions,
   WorkerTable,
@@ -45,16 +73,18 @@ import {
 /**
  * Which worker holds how much of a prompt's KV cache, and how much of that belongs to one session alone.
  *
- * Feed it residency (`store`, `remove`, `clear`) and ownership (`own`); ask it for overlaps. Hashes are seq hashes of
- * full blocks (`BlockHasher`, `SessionHasher`, `lookupTokens`); the query of a request comes before its own `own`.
- * Arrays are read during the call and not kept. Every method throws ERR_KVIDX_CLOSED on a closed index,
+ * Feed it residency (`store`, `remove`, `replace`, `clear`) and ownership (`own`); ask it for overlaps. Hashes are seq
+ * hashes of full blocks (`BlockHasher`, `SessionHasher`, `lookupTokens`); the query of a request comes before its own
+ * `own`. Arrays are read during the call and not kept. Every method throws ERR_KVIDX_CLOSED on a closed index,
  * ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_OUT_OF_RANGE on a wrong argument, and changes nothing then.
  *
- * Options are read before anything else: a getter among them may run any code, also on this index.
+ * Where a worker has a capacity, or the index `maxBlocks`, these hold after every call: what was named longest ago goes
+ * (by store, own, refresh or a full report; queries name nothing), a prompt's tail before its head, never a pinned block.
+ *
+ * Options and reports are read before anything else: a getter among them may run any code, also on this index.
  */
 export class KvIndex {
   readonly #settings: IndexSettings;
-  readonly #result = new Float64Array(RESULT_LENGTH);
   readonly #namespaces = new NamespaceLog();
   #core: CoreIndex | undefined;
   /** The core's, kept here because every query needs it. */
@@ -64,7 +94,7 @@ export class KvIndex {
 
   constructor(options?: KvIndexOptions) {
     this.#settings = checkIndexOptions(options);
-    this.#core = seam.createIndex({ maxSessions: this.#settings.maxSessions });
+    this.#core = createCore(this.#settings);
   }
 
   /** The core of an open index; every method starts here. */
@@ -74,6 +104,11 @@ export class KvIndex {
     }
     if (index.#core === undefined) throw new KvidxError('ERR_KVIDX_CLOSED', 'this KvIndex is closed');
     return index.#core;
+  }
+
+  /** The life of a worker that a handle stands for, in an open index; every method that takes a handle starts here. */
+  static #live(index: KvIndex, worker: WorkerHandle): LiveWorker {
+    return { core: KvIndex.#open(index), worker, incarnation: index.#workers.incarnationOf(worker) };
   }
 
   /** Tokens a block. */
@@ -90,18 +125,42 @@ export class KvIndex {
     return this.#slotCount;
   }
 
-  /** The handle of (name, dpRank, tier): the present one when it is live, else a new, empty life of it. */
+  /**
+   * The handle of (name, dpRank, tier): the present one when it is live, else a new, empty life of it. A live worker
+   * keeps what it is where options are omitted, and is given a `capacity` or `ttlMs` that is not (a lower one evicts).
+   * ERR_KVIDX_CAPACITY: the options contradict what the live worker is.
+   */
   addWorker(name: string, options?: WorkerOptions): WorkerHandle {
-    const { dpRank, tier } = checkWorkerOptions(checkOptions(options));
+    const { dpRank, tier, mode } = checkWorkerOptions(checkOptions(options));
     const core = KvIndex.#open(this);
     checkWorkerName(name);
     const present = this.#workers.find(name, dpRank, tier);
-    if (present) return present;
+    if (present) {
+      applyMode(KvIndex.#live(this, present), mode);
+      return present;
+    }
     const slot = core.addSlot();
+    const worker = new WorkerHandle(name, dpRank, tier, slot);
+    const incarnation = core.incarnation(slot);
+    try {
+      applyMode({ core, worker, incarnation }, mode);
+    } catch (error) {
+      core.removeSlot(slot, incarnation);
+      throw error;
+    }
     this.#slotCount = core.slotCount();
-    const handle = new WorkerHandle(name, dpRank, tier, slot);
-    this.#workers.add(handle, core.incarnation(slot));
-    return handle;
+    this.#workers.add(worker, incarnation);
+    return worker;
+  }
+
+  /**
+   * The worker, which must be empty or bounded already, holds at most `blocks` blocks from now on (1 … 2^32 − 1): see
+   * `capacity` of `addWorker`. Answers the blocks that were evicted at once. ERR_KVIDX_CAPACITY: it holds blocks without
+   * a capacity, counts references, or has more blocks pinned. ERR_KVIDX_UNKNOWN_WORKER: a stale handle.
+   */
+  setCapacity(worker: WorkerHandle, blocks: number, options?: SetCapacityOptions): number {
+    const ttlMs = checkSetCapacityOptions(options);
+    return setCapacity(KvIndex.#live(this, worker), checkCapacity('blocks', blocks), ttlMs);
   }
 
   /**
@@ -110,21 +169,11 @@ export class KvIndex {
    */
   removeWorker(worker: WorkerHandle | string): void {
     const core = KvIndex.#open(this);
-    for (const handle of this.#named(worker)) {
+    for (const handle of this.#workers.resolve(worker)) {
       core.removeSlot(handle.slot, this.#workers.incarnationOf(handle));
       this.#workers.delete(handle);
     }
     this.#slotCount = core.slotCount();
-  }
-
-  #named(worker: WorkerHandle | string): WorkerHandle[] {
-    if (typeof worker !== 'string') {
-      this.#workers.incarnationOf(worker);
-      return [worker];
-    }
-    const handles = this.#workers.named(worker);
-    if (handles.length === 0) throw unknownWorker(`no worker is named ${JSON.stringify(worker)}`);
-    return handles;
   }
 
   /** Live workers by slot, ascending. */
@@ -136,38 +185,103 @@ export class KvIndex {
   // -------------------------------------------------------------------------------------------------- residency
 
   /**
-   * The worker holds these consecutive blocks (`BigUint64Array[n]`), the first of which follows `parent`. Idempotent.
-   * A call that contradicts a known predecessor, or names a block twice, changes nothing and answers `rejected: n`.
+   * The worker holds these consecutive blocks (`BigUint64Array[n]`), the first of which follows `parent`. Idempotent
+   * but for recency, and for the copies of a worker that counts references. A call that contradicts a known predecessor,
+   * or names a block twice, changes nothing and answers `rejected: n`; on a bounded worker, or with `maxBlocks`, new
+   * blocks that find no room are `rejected` too. ERR_KVIDX_OUT_OF_RANGE: a `parent` on a bounded worker.
    * ERR_KVIDX_UNKNOWN_WORKER: a stale handle.
    */
   store(worker: WorkerHandle, seqHashes: BigUint64Array, options?: StoreOptions): FeedResult {
-    const { parent, nowMs = Date.now(), strict = false } = checkOptions(options);
-    const core = KvIndex.#open(this);
-    const incarnation = this.#workers.incarnationOf(worker);
+    const { parent, nowMs, strict } = readStoreOptions(options);
+    const { core, incarnation } = KvIndex.#live(this, worker);
     checkHashes(seqHashes, 'seqHashes');
-    const before = checkParent(parent);
-    core.store(worker.slot, incarnation, seqHashes, before, checkTime('nowMs', nowMs), this.#result);
-    return readResult('store', this.#result, strict);
+    const status = core.store(worker.slot, incarnation, seqHashes, parent, nowMs, places);
+    if (status === STATUS.parentOnBounded) throw parentOnBounded('parent', worker, parent ?? 'unknown');
+    return this.#answer('store', strict, worker);
+  }
+
+  /**
+   * A full report: the worker holds exactly the blocks of these chains, one copy of each. Ends a gap in its events, and
+   * `degraded`. Blocks that stay keep their pins. A chain that contradicts what is known is left out (`rejected`).
+   * ERR_KVIDX_OUT_OF_RANGE: a `parent` on a bounded worker. ERR_KVIDX_UNKNOWN_WORKER: a stale handle.
+   */
+  replace(worker: WorkerHandle, chains: readonly ReportedChain[], options?: FeedOptions): FeedResult {
+    const { nowMs, strict } = readFeedOptions(options);
+    const report = flattenReport(chains);
+    const { core, incarnation } = KvIndex.#live(this, worker);
+    const { seq, lengths, kinds, parents } = report;
+    const status = core.replace(worker.slot, incarnation, seq, lengths, kinds, parents, nowMs, places);
+    if (status === STATUS.parentOnBounded) {
+      const { chain, parent } = firstWithParent(report);
+      throw parentOnBounded(`chains[${chain}].parent`, worker, parent);
+    }
+    return this.#answer('replace', strict, worker);
+  }
+
+  /**
+   * The worker used these blocks (`BigUint64Array[n]`) again: they become the most recent ones, the first of them most.
+   * Adds none; hashes that are not resident here are counted `unknown`. ERR_KVIDX_UNKNOWN_WORKER: a stale handle.
+   */
+  refresh(worker: WorkerHandle, seqHashes: BigUint64Array, options?: FeedOptions): FeedResult {
+    const { nowMs, strict } = readFeedOptions(options);
+    const { core, incarnation } = KvIndex.#live(this, worker);
+    checkHashes(seqHashes, 'seqHashes');
+    core.refresh(worker.slot, incarnation, seqHashes, nowMs, places);
+    return this.#answer('refresh', strict, worker);
+  }
+
+  /**
+   * One pin more on each of these blocks (`BigUint64Array[n]`) on this worker: it is neither evicted nor expires until as
+   * many `unpin` calls, or until it leaves the worker otherwise. Only resident blocks can be pinned, the others are counted
+   * `unknown`: unpin just what was pinned, or a request may take the pin of another. ERR_KVIDX_UNKNOWN_WORKER: a stale
+   * handle.
+   */
+  pin(worker: WorkerHandle, seqHashes: BigUint64Array, options?: StrictOptions): FeedResult {
+    const strict = readStrict(options);
+    const { core, incarnation } = KvIndex.#live(this, worker);
+    core.pin(worker.slot, incarnation, checkHashes(seqHashes, 'seqHashes'), places);
+    return this.#answer('pin', strict, worker);
+  }
+
+  /** One pin less on each of these blocks; those without one are counted `unknown`. Errors as `pin`. */
+  unpin(worker: WorkerHandle, seqHashes: BigUint64Array, options?: StrictOptions): FeedResult {
+    const strict = readStrict(options);
+    const { core, incarnation } = KvIndex.#live(this, worker);
+    core.unpin(worker.slot, incarnation, checkHashes(seqHashes, 'seqHashes'), places);
+    return this.#answer('unpin', strict, worker);
+  }
+
+  /**
+   * Workers with a `ttlMs` lose the unpinned blocks that were last named so long before `nowMs` (default `Date.now()`);
+   * answers how many. Until then such blocks count: call it from a timer, or before a query.
+   */
+  expire(nowMs: number = Date.now()): number {
+    return KvIndex.#open(this).expire(checkTime('nowMs', nowMs));
   }
 
   /**
    * The worker no longer holds these blocks (`BigUint64Array[n]`); other workers keep theirs, and blocks behind a
-   * removed one stay resident. Hashes that were not resident here are counted `unknown`.
-   * ERR_KVIDX_UNKNOWN_WORKER: a stale handle.
+   * removed one stay resident. Takes one copy of each where the worker counts references. Hashes that were not resident
+   * here are counted `unknown`. ERR_KVIDX_UNKNOWN_WORKER: a stale handle.
    */
   remove(worker: WorkerHandle, seqHashes: BigUint64Array, options?: RemoveOptions): FeedResult {
-    const { strict = false } = checkOptions(options);
-    const core = KvIndex.#open(this);
-    const incarnation = this.#workers.incarnationOf(worker);
-    checkHashes(seqHashes, 'seqHashes');
-    core.remove(worker.slot, incarnation, seqHashes, this.#result);
-    return readResult('remove', this.#result, strict);
+    const strict = readStrict(options);
+    const { core, incarnation } = KvIndex.#live(this, worker);
+    core.remove(worker.slot, incarnation, checkHashes(seqHashes, 'seqHashes'), places);
+    return this.#answer('remove', strict, worker);
+  }
+
+  /** What the feeding call did that just ended. */
+  #answer(call: FeedCall, strict: boolean, worker?: WorkerHandle): FeedResult {
+    const result = readResult();
+    if (!strict || isComplete(result)) return result;
+    const pinsFill = pinsFillABound(KvIndex.#open(this), worker, this.#settings.maxBlocks);
+    throw new RejectedError(call, result, pinsFill);
   }
 
   /** The worker holds nothing any more. Answers the blocks it held. ERR_KVIDX_UNKNOWN_WORKER: a stale handle. */
   clear(worker: WorkerHandle): number {
-    const core = KvIndex.#open(this);
-    const incarnation = this.#workers.incarnationOf(worker);
+    const { core, incarnation } = KvIndex.#live(this, worker);
     return core.clear(worker.slot, incarnation);
   }
 
@@ -178,16 +292,12 @@ export class KvIndex {
 
   /** The worker's blocks, ascending, as a new `BigUint64Array`. ERR_KVIDX_UNKNOWN_WORKER: a stale handle. */
   enumerate(worker: WorkerHandle): BigUint64Array {
-    const core = KvIndex.#open(this);
-    this.#workers.incarnationOf(worker);
-    return core.enumerate(worker.slot);
+    return KvIndex.#live(this, worker).core.enumerate(worker.slot);
   }
 
   /** Blocks that the worker holds. ERR_KVIDX_UNKNOWN_WORKER: a stale handle. */
   residentBlocks(worker: WorkerHandle): number {
-    const core = KvIndex.#open(this);
-    this.#workers.incarnationOf(worker);
-    return core.residentBlocks(worker.slot);
+    return slotFigure(KvIndex.#live(this, worker).core, worker.slot, SLOT_FIGURE.residentBlocks);
   }
 
   // -------------------------------------------------------------------------------------------------- ownership
@@ -195,18 +305,18 @@ export class KvIndex {
   /**
    * The session owns these blocks (`BigUint64Array[n]`, from the first block of its prompt) until it ends. Blocks need
    * not be resident. A contradicting call changes nothing and answers `rejected: n`. With more than `maxSessions` the
-   * least recently owning session ends.
+   * least recently owning session ends; blocks that `maxBlocks` leaves no room for are `rejected`.
    */
   own(session: string, seqHashes: BigUint64Array, options?: OwnOptions): FeedResult {
-    const { nowMs = Date.now(), strict = false } = checkOptions(options);
+    const { nowMs, strict } = readFeedOptions(options);
     const core = KvIndex.#open(this);
     const present = this.#sessions.numberOf(checkSessionName(session));
     checkHashes(seqHashes, 'seqHashes');
-    const number = core.own(present, seqHashes, checkTime('nowMs', nowMs), this.#result);
-    const ended = this.#result[RESULT.ended]!;
+    const number = core.own(present, seqHashes, nowMs, places);
+    const ended = places[RESULT.ended]!;
     if (ended !== 0) this.#sessions.delete(ended);
     if (present === 0 && number !== 0) this.#sessions.add(session, number);
-    return readResult('own', this.#result, strict);
+    return this.#answer('own', strict);
   }
 
   /** The session owns nothing any more: a sole remaining owner becomes exclusive. Answers the blocks it owned. */
@@ -319,8 +429,7 @@ export class KvIndex {
     const context = {
       core,
       workers: this.#workers.handles(),
-      blockSize: this.#settings.blockSize,
-      root: this.#settings.root,
+      settings: this.#settings,
       namespaces: this.#namespaces,
       nowMs,
     };
@@ -329,21 +438,14 @@ export class KvIndex {
 
   // ------------------------------------------------------------------------------------------------ whole index
 
-  /** Exact counts, memory, and each worker's residency and last store. */
+  /** Exact counts, memory, evictions by cause, and what each worker is and holds. */
   stats(): IndexStats {
     const core = KvIndex.#open(this);
-    const workers = this.#workers.handles().map((worker) => {
-      const lastStoreMs = core.lastStoreMs(worker.slot);
-      return {
-        worker,
-        residentBlocks: core.residentBlocks(worker.slot),
-        lastStoreMs: lastStoreMs < 0 ? undefined : lastStoreMs,
-      };
-    });
+    const workers = this.#workers.handles().map((worker) => readWorkerStats(core, worker));
     return { ...core.stats(), workers };
   }
 
-  /** The whole state with its names, as a new `Uint8Array`. */
+  /** The whole state with its names, without pins, as a new `Uint8Array`. */
   snapshot(): Uint8Array {
     const core = KvIndex.#open(this);
     return saveParts({ core, workers: this.#workers, sessions: this.#sessions }, this.#settings);
@@ -351,7 +453,9 @@ export class KvIndex {
 
   /**
    * Replaces the whole state by a snapshot's. All handles are stale afterwards: `addWorker` or `workers` give those of
-   * the restored workers. Of more than `maxSessions` sessions the least recently owning ones end.
+   * the restored workers, with the modes, capacities and counts they were saved with. `maxSessions` and `maxBlocks` are
+   * those of this index: the least recently owning sessions, and the blocks named longest ago, go beyond them. Nothing
+   * is pinned, and no eviction remembered.
    * ERR_KVIDX_BAD_SNAPSHOT names the first bad section (damaged, contradicting another section, or of an index with
    * another block size or namespace); the state is unchanged then.
    */

@@ -1,7 +1,6 @@
-import { seam } from '../native/index.js';
 import type { CoreIndex } from '../native/seam.js';
 import { checkInteger, checkOptions } from '../validate.js';
-import { type IndexSettings, MAX_U32 } from './options.js';
+import { createCore, type IndexSettings, MAX_U32 } from './options.js';
 import { checkSessionName, SessionTable } from './sessions.js';
 import { badSnapshot, decodeFile, encodeFile, type Section } from './snapshot-file.js';
 import { checkWorkerName, checkWorkerOptions, type Tier, WorkerHandle, WorkerTable } from './workers.js';
@@ -46,7 +45,7 @@ export function restoreParts(bytes: Uint8Array, settings: IndexSettings): IndexP
   const savedWorkers = read('workers', (json) => checkList(json, 4).map(checkSavedWorker));
   const savedSessions = read('sessions', (json) => checkList(json, 2).map(checkSavedSession));
 
-  const core = seam.createIndex({ maxSessions: settings.maxSessions });
+  const core = createCore(settings);
   try {
     const bad = core.restore(payloads.index);
     if (bad !== '') throw badSnapshot('index', `its part "${bad}" is damaged`);

@@ -17,27 +17,49 @@ export interface KvIndexOptions {
   readonly maxSessions?: number;
   /** `endIdleSessions` ends sessions whose last `own` is this old, in ms. Default 3,600,000 (an hour). */
   readonly sessionIdleMs?: number;
+  /**
+   * Blocks that the whole index knows (resident anywhere or owned by anybody), 1 … 2^32 − 1. Beyond it those that were
+   * named longest ago leave every worker and every session; pinned ones stay. Default: no bound.
+   */
+  readonly maxBlocks?: number | undefined;
+  /** Evictions that `explain` remembers, the latest ones: 0 … 1,000,000. Default 0: none. */
+  readonly evictedHistory?: number;
 }
 
-export interface StoreOptions {
-  /** The block before the first: a hash, or `'unknown'`. Omitted: the first of `seqHashes` is a first block. */
-  readonly parent?: bigint | number | 'unknown' | undefined;
-  /** Time of the store in ms, for `stats` and `explain`. Default `Date.now()`. */
+/** The block before a chain's first: a hash, or `'unknown'`. Omitted: the chain begins with a first block. */
+export type Parent = bigint | number | 'unknown' | undefined;
+
+export interface StrictOptions {
+  /**
+   * Throw ERR_KVIDX_REJECTED instead of answering a result with `rejected` or `unknown` > 0. What the call did, it
+   * did: only a call that contradicts changes nothing, one that finds no room or names unknown blocks does the rest.
+   */
+  readonly strict?: boolean;
+}
+
+export interface FeedOptions extends StrictOptions {
+  /** Time of the call in ms, for ages and for the worker's `ttlMs`. Default `Date.now()`. */
   readonly nowMs?: number;
-  /** Throw ERR_KVIDX_REJECTED instead of answering a result with `rejected` > 0. */
-  readonly strict?: boolean;
 }
 
-export interface RemoveOptions {
-  /** Throw ERR_KVIDX_REJECTED when some hashes were unknown; the others are removed nevertheless. */
-  readonly strict?: boolean;
+export interface StoreOptions extends FeedOptions {
+  /** A bounded worker takes none: it is fed prompts from their first block on. */
+  readonly parent?: Parent;
 }
 
-export interface OwnOptions {
-  /** Time of the request in ms. Default `Date.now()`. */
-  readonly nowMs?: number;
-  /** Throw ERR_KVIDX_REJECTED instead of answering a result with `rejected` > 0. */
-  readonly strict?: boolean;
+export type OwnOptions = FeedOptions;
+export type RemoveOptions = StrictOptions;
+
+/** Consecutive blocks of a full report (`BigUint64Array[n]`) and the block before them. */
+export interface ReportedChain {
+  readonly seq: BigUint64Array;
+  /** As in `store`. */
+  readonly parent?: Parent;
+}
+
+export interface SetCapacityOptions {
+  /** As in `addWorker`; 0: none. Omitted: the present one stays. */
+  readonly ttlMs?: number | undefined;
 }
 
 export interface OverlapOptions {
@@ -81,11 +103,35 @@ export interface LookupResult {
   readonly fair: Float64Array | undefined;
 }
 
+/**
+ * How a worker keeps its blocks. `plain`: exactly what was stored and not removed. `bounded`: an estimate, the `capacity`
+ * blocks named last. `counted`: as plain, with a count of each block's copies.
+ */
+export type WorkerMode = 'plain' | 'bounded' | 'counted';
+
 export interface WorkerStats {
   readonly worker: WorkerHandle;
+  readonly mode: WorkerMode;
+  /** In blocks; undefined: the worker is not bounded. */
+  readonly capacity: number | undefined;
+  /** undefined: blocks do not expire. */
+  readonly ttlMs: number | undefined;
   readonly residentBlocks: number;
-  /** `nowMs` of the last accepted store; undefined: none. */
+  /** Resident blocks with at least one pin. */
+  readonly pinnedBlocks: number;
+  /** `nowMs` of the last accepted store or full report; undefined: none. */
   readonly lastStoreMs: number | undefined;
+  /** Blocks that the worker's capacity evicted, in its present life. */
+  readonly evictedByCapacity: number;
+  /** Blocks that `maxBlocks` took from this worker. */
+  readonly evictedByBound: number;
+  /** Blocks that outlived `ttlMs`. */
+  readonly expired: number;
+  /**
+   * The worker is fed by its engine, and `maxBlocks` took blocks from it or refused it some: it holds more than the
+   * index knows. Ends with a full report (`replace`) or `clear`.
+   */
+  readonly degraded: boolean;
 }
 
 export interface IndexStats extends CoreStats {

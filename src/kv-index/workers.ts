@@ -1,5 +1,7 @@
 import { invalidArgType, KvidxError, outOfRange } from '../errors.js';
+import type { CoreIndex } from '../native/seam.js';
 import { checkInteger, checkName } from '../validate.js';
+import { checkModeOptions, type ModeOptions } from './worker-modes.js';
 
 /** Where a worker keeps blocks. A closed list: a tier of another name is refused, never taken for `gpu`. */
 export const TIERS = ['gpu', 'cpu', 'disk', 'external'] as const;
@@ -12,6 +14,18 @@ export interface WorkerOptions {
   readonly dpRank?: number;
   /** Default `gpu`. */
   readonly tier?: Tier;
+  /**
+   * For a worker whose engine reports nothing: the worker is an LRU estimate of this many blocks, 1 … 2^32 − 1. It takes
+   * prompts from their first block on, and what was named longest ago goes first, a prompt's tail before its head.
+   */
+  readonly capacity?: number | undefined;
+  /** With `capacity`: `expire` removes blocks that were not named for so long, in ms. Default 0: none. */
+  readonly ttlMs?: number | undefined;
+  /**
+   * For an engine that may hold two copies of one block: count them. A block stored twice takes two removes to go. Not
+   * with `capacity`. Default false.
+   */
+  readonly referenceCounts?: boolean | undefined;
 }
 
 /**
@@ -33,6 +47,13 @@ export class WorkerHandle {
     this.slot = slot;
     Object.freeze(this);
   }
+}
+
+/** A live worker of an open index, as the core knows it. */
+export interface LiveWorker {
+  readonly core: CoreIndex;
+  readonly worker: WorkerHandle;
+  readonly incarnation: number;
 }
 
 /** Live workers by name and by slot; `incarnation` is what the core knows a life of a slot by. */
@@ -72,9 +93,15 @@ export class WorkerTable {
     return entry.incarnation;
   }
 
-  /** All ranks and tiers of a name. */
-  named(name: string): WorkerHandle[] {
-    return [...(this.#byName.get(name) ?? [])];
+  /** The worker of a live handle, or all ranks and tiers of a name; ERR_KVIDX_UNKNOWN_WORKER where there is none. */
+  resolve(worker: unknown): WorkerHandle[] {
+    if (typeof worker === 'string') {
+      const handles = this.#byName.get(worker);
+      if (!handles) throw unknownWorker(`no worker is named ${JSON.stringify(worker)}`);
+      return [...handles];
+    }
+    this.incarnationOf(worker);
+    return [worker as WorkerHandle];
   }
 
   /** By slot, ascending. */
@@ -83,19 +110,25 @@ export class WorkerTable {
   }
 }
 
-export function unknownWorker(what: string): KvidxError {
+function unknownWorker(what: string): KvidxError {
   return new KvidxError(
     'ERR_KVIDX_UNKNOWN_WORKER',
     `${what}: call addWorker for a handle of its present life`,
   );
 }
 
-export function checkWorkerOptions(options: WorkerOptions): { dpRank: number; tier: Tier } {
-  const { dpRank = 0, tier = 'gpu' } = options;
+export interface CheckedWorkerOptions {
+  readonly dpRank: number;
+  readonly tier: Tier;
+  readonly mode: ModeOptions;
+}
+
+export function checkWorkerOptions(options: WorkerOptions): CheckedWorkerOptions {
+  const { dpRank = 0, tier = 'gpu', capacity, ttlMs, referenceCounts } = options;
   checkInteger('dpRank', dpRank, 0, MAX_DP_RANK);
   if (typeof tier !== 'string') throw invalidArgType('tier', 'a string', tier);
   if (!TIERS.includes(tier)) throw outOfRange('tier', `one of ${TIERS.join(', ')}`, tier);
-  return { dpRank, tier };
+  return { dpRank, tier, mode: checkModeOptions({ capacity, ttlMs, referenceCounts }) };
 }
 
 export const checkWorkerName = (name: unknown): string => checkName('worker name', name);
