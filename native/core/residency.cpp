@@ -168,7 +168,10 @@ void Index::forget(uint32_t number, uint32_t run, Range range) {
   RunSide* beside = side(run);
   if (beside == nullptr) return;
   beside->copies.subtract(number, range.begin, range.end);
-  slots_[number].pinned -= beside->pins.subtract(number, range.begin, range.end);
+  const uint32_t unpinned = beside->pins.subtract(number, range.begin, range.end);
+  slots_[number].pinned -= unpinned;
+  // Others may know the blocks, and no pin may keep them from going any more.
+  if (unpinned > 0 && bounds_all()) enqueue_range(kEverybody, run, range);
   sides_.drop_if_empty(run);
 }
 
