@@ -27,6 +27,8 @@ export interface ScenarioResult {
   readonly quick: boolean;
   /** What was asserted before anything was timed. */
   readonly checks: readonly string[];
+  /** What was left out, and why. */
+  readonly notes: readonly string[];
   readonly figures: readonly Figure[];
 }
 
@@ -41,6 +43,8 @@ export interface ScenarioContext {
   progress(message: string): void;
   /** Ends the scenario when `holds` is false; else the text becomes a line of `checks`. */
   check(text: string, holds: boolean): void;
+  /** Says beside the figures what is missing among them. */
+  note(text: string): void;
 }
 
 export function meets(figure: Figure): boolean | undefined {
@@ -57,6 +61,7 @@ export async function runScenario(
   const { values } = parseArgs({ options: { quick: { type: 'boolean' }, trace: { type: 'string' } } });
   const quick = values.quick ?? false;
   const checks: string[] = [];
+  const notes: string[] = [];
   try {
     const figures = await body({
       quick,
@@ -66,8 +71,9 @@ export async function runScenario(
         if (!holds) throw new KvidxError('ERR_KVIDX_INTERNAL', `check failed: ${text}`);
         checks.push(text);
       },
+      note: (text) => void notes.push(text),
     });
-    tell({ result: { scenario, quick, checks, figures } });
+    tell({ result: { scenario, quick, checks, notes, figures } });
   } catch (error) {
     process.exitCode = 1;
     tell({ failure: hasKvidxCode(error) ? error.message : String((error as Error).stack ?? error) });

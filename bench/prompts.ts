@@ -1,3 +1,4 @@
+import type { Rival } from './harness.js';
 import { Random } from './random.js';
 
 /**
@@ -62,4 +63,41 @@ export function turnByTurn({ sessions, shared }: Prompts): StoreCall[] {
     }
   }
   return calls;
+}
+
+/** What a call stores where. */
+export function storeArguments(prompts: Prompts, { session, from, to }: StoreCall) {
+  const seq = prompts.sessions[session]!;
+  return {
+    slot: session % prompts.slots,
+    seq: seq.subarray(from, to),
+    parent: from === 0 ? undefined : seq[from - 1],
+  };
+}
+
+/** Queries in one sample: one alone is too short for the clock and for what the harness leaves in the caches. */
+const BURST = 8;
+
+/**
+ * Bursts of queries, each for another session, in an order in which neighbours are far apart: what is stored is cold,
+ * as in real life. The requests' hashes are copied to arrays of their own first: a router has just hashed them.
+ */
+export function rotating(prompts: Prompts, query: (request: BigUint64Array, session: number) => void): Rival {
+  const order = new Random(17).permutation(prompts.sessions.length);
+  const requests = Array.from({ length: BURST }, () => prompts.sessions[0]!.slice());
+  const sessions = new Uint32Array(BURST);
+  let at = 0;
+  return {
+    operations: BURST,
+    prepare() {
+      for (const [k, request] of requests.entries()) {
+        at = at + 1 === order.length ? 0 : at + 1;
+        sessions[k] = order[at]!;
+        request.set(prompts.sessions[order[at]!]!);
+      }
+    },
+    run() {
+      for (let k = 0; k < BURST; k++) query(requests[k]!, sessions[k]!);
+    },
+  };
 }

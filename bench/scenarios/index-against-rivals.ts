@@ -2,12 +2,17 @@ import { type CoreIndex, MODE, RESULT_LENGTH, type Seam } from '../../src/native
 import { counted } from '../../src/text.js';
 import { benchAddon, type FlatTable, nativeSeam, openIndex, referenceSeam } from '../backends.js';
 import { raceCrowdedRun } from '../crowded-run.js';
-import { type Figure, median, Race, type Rival, runScenario, type ScenarioContext } from '../harness.js';
-import { makePrompts, type Prompts, type StoreCall, turnByTurn, wholePrompts } from '../prompts.js';
+import { type Figure, median, Race, runScenario, type ScenarioContext } from '../harness.js';
+import {
+  makePrompts,
+  type Prompts,
+  rotating,
+  type StoreCall,
+  storeArguments,
+  turnByTurn,
+  wholePrompts,
+} from '../prompts.js';
 import { Random } from '../random.js';
-
-/** Queries in one sample: one alone is too short for the clock and for what the harness leaves in the caches. */
-const BURST = 8;
 
 const result = new Float64Array(RESULT_LENGTH);
 
@@ -83,15 +88,6 @@ function buildBoth(native: Seam, prompts: Prompts, calls: readonly StoreCall[], 
     ];
     return { index, flat, store };
   }
-}
-
-function storeArguments(prompts: Prompts, { session, from, to }: StoreCall) {
-  const seq = prompts.sessions[session]!;
-  return {
-    slot: session % prompts.slots,
-    seq: seq.subarray(from, to),
-    parent: from === 0 ? undefined : seq[from - 1],
-  };
 }
 
 function elapsed(body: () => void): number {
@@ -212,30 +208,6 @@ function raceQueries(
     { name: 'overlap', value: race.medianNs('overlap') / 1000, unit: 'µs/query' },
     { name: 'flat table', value: race.medianNs('flat') / 1000, unit: 'µs/query' },
   ];
-}
-
-/**
- * Bursts of queries, each for another session, in an order in which neighbours are far apart: what is stored is cold,
- * as in real life. The requests' hashes are copied to arrays of their own first: a router has just hashed them.
- */
-function rotating(prompts: Prompts, query: (request: BigUint64Array, session: number) => void): Rival {
-  const order = new Random(17).permutation(prompts.sessions.length);
-  const requests = Array.from({ length: BURST }, () => prompts.sessions[0]!.slice());
-  const sessions = new Uint32Array(BURST);
-  let at = 0;
-  return {
-    operations: BURST,
-    prepare() {
-      for (const [k, request] of requests.entries()) {
-        at = at + 1 === order.length ? 0 : at + 1;
-        sessions[k] = order[at]!;
-        request.set(prompts.sessions[order[at]!]!);
-      }
-    },
-    run() {
-      for (let k = 0; k < BURST; k++) query(requests[k]!, sessions[k]!);
-    },
-  };
 }
 
 /** The same queries through the same seam, at a size that the twin can hold. */

@@ -88,7 +88,10 @@ async function runInOwnProcess(
   );
 }
 
-function render({ name, description }: CatalogueEntry, { quick, checks, figures }: ScenarioResult): string {
+function render(
+  { name, description }: CatalogueEntry,
+  { quick, checks, notes, figures }: ScenarioResult,
+): string {
   const rows = figures.map((figure) => [
     figure.name,
     `${digits(figure.value)} ${figure.unit}`,
@@ -96,7 +99,7 @@ function render({ name, description }: CatalogueEntry, { quick, checks, figures 
     quick ? '' : verdict(figure),
   ]);
   const lines = [`${name}: ${description}`, table(['', 'figure', 'rounds', 'target'], rows)];
-  lines.push(...checks.map((check) => `asserted: ${check}`));
+  lines.push(...checks.map((check) => `asserted: ${check}`), ...notes);
   if (quick) lines.push('--quick: sizes are small, the targets do not apply');
   return lines.join('\n');
 }

@@ -1,0 +1,122 @@
+import { basename } from 'node:path';
+import type { Seam } from '../../src/native/seam.js';
+import { counted } from '../../src/text.js';
+import { nativeSeam, referenceSeam } from '../backends.js';
+import { CAPACITY, Fleet, replay, replayPinned } from '../fleet.js';
+import { type Figure, median, runScenario, type ScenarioContext } from '../harness.js';
+import { type Requests, readRequests } from '../requests.js';
+import { raceWithoutBounds } from '../unbounded-cost.js';
+
+const SLOTS = 8;
+
+type Replay = typeof replay;
+
+await runScenario('ingest', async (context) => {
+  const { quick, trace, progress } = context;
+  const native = nativeSeam();
+  progress('unbounded slots, with and without the machinery of bounds');
+  const unbounded = raceWithoutBounds(context, native);
+
+  const reference = await referenceSeam();
+  const most = quick ? { most: 60 } : {};
+  const requests = await readRequests(trace, native, { slots: SLOTS, ...most });
+  progress(`${basename(trace)}: once through both backends`);
+  const { blocks } = requests;
+  const hits = compareAnswers(context, trace, native, reference, requests);
+  const figures: Figure[] = [
+    { name: 'requests', value: requests.all.length, unit: 'requests' },
+    { name: 'blocks named', value: blocks, unit: 'blocks' },
+    { name: 'hit rate', value: (100 * hits) / blocks, unit: '%' },
+  ];
+  for (const [name, body, target] of [
+    ['store and own', replay, { target: { atLeast: 20 } }],
+    ['pins around them', replayPinned, {}],
+  ] as const) {
+    progress(`${name}: timing`);
+    const rounds = takeTurns(native, reference, requests, body, quick ? 1 : 3);
+    const nativeMs = median(rounds.map((round) => round.nativeMs));
+    const referenceMs = median(rounds.map((round) => round.referenceMs));
+    const ratios = rounds.map((round) => round.referenceMs / round.nativeMs);
+    const range = [Math.min(...ratios), Math.max(...ratios)] as const;
+    const { evicted } = rounds[0]!;
+    figures.push(
+      { name: `${name}: reference ÷ native`, value: median(ratios), unit: 'x', range, ...target },
+      { name: `${name}: native`, value: (nativeMs * 1e6) / blocks, unit: 'ns/block' },
+      { name: `${name}: reference`, value: (referenceMs * 1e6) / blocks, unit: 'ns/block' },
+      { name: `${name}: native`, value: (requests.all.length * 1e3) / nativeMs, unit: 'requests/s' },
+      { name: `${name}: reference`, value: (requests.all.length * 1e3) / referenceMs, unit: 'requests/s' },
+      { name: `${name}: evicted`, value: evicted, unit: 'blocks' },
+    );
+  }
+  return [...figures, ...unbounded];
+});
+
+/** Both backends, request by request; the warm-up of both. Answers the blocks hit. */
+function compareAnswers(
+  { check }: ScenarioContext,
+  trace: string,
+  native: Seam,
+  reference: Seam,
+  requests: Requests,
+): number {
+  const fleets = [new Fleet(native, requests), new Fleet(reference, requests)] as const;
+  const [fast, slow] = fleets;
+  let hits = 0;
+  let equal = true;
+  for (const request of requests.all) {
+    for (const fleet of fleets) fleet.ask(request);
+    equal &&= same(fast.overlaps, slow.overlaps);
+    hits += fast.overlaps[request.slot]!;
+    for (const fleet of fleets) {
+      fleet.store(request);
+      fleet.own(request);
+    }
+    equal &&= same(fast.stored, slow.stored);
+  }
+  check(
+    `${basename(trace)}: both backends give equal overlaps and results for ${counted(requests.all.length, 'request')} ` +
+      `on ${SLOTS} slots of ${counted(CAPACITY, 'block')}`,
+    equal,
+  );
+  for (const fleet of fleets) fleet.index.close();
+  return hits;
+}
+
+function same(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
+interface Round {
+  readonly nativeMs: number;
+  readonly referenceMs: number;
+  readonly evicted: number;
+}
+
+/**
+ * Whole passes in turns, each into an empty index. A pass of the reference backend takes as long as many of the other,
+ * so that each has some of those before and behind it, of which the median counts.
+ */
+function takeTurns(native: Seam, reference: Seam, requests: Requests, body: Replay, rounds: number): Round[] {
+  const PASSES = 4;
+  return Array.from({ length: rounds }, () => {
+    const before = Array.from({ length: PASSES }, () => pass(native, requests, body));
+    const slow = pass(reference, requests, body);
+    const behind = Array.from({ length: PASSES }, () => pass(native, requests, body));
+    const fast = [...before, ...behind];
+    if (fast.some(({ hits, evicted }) => hits !== slow.hits || evicted !== slow.evicted)) {
+      throw new Error(`passes differ in hits or evictions: ${JSON.stringify([slow, ...fast])}`);
+    }
+    return { nativeMs: median(fast.map(({ ms }) => ms)), referenceMs: slow.ms, evicted: slow.evicted };
+  });
+}
+
+function pass(seam: Seam, requests: Requests, body: Replay): { ms: number; hits: number; evicted: number } {
+  const fleet = new Fleet(seam, requests);
+  const start = performance.now();
+  const hits = body(fleet, requests);
+  const ms = performance.now() - start;
+  const { evictedByCapacity: evicted } = fleet.index.stats();
+  fleet.index.close();
+  return { ms, hits, evicted };
+}

@@ -1,0 +1,111 @@
+import { type CoreIndex, MODE, RESULT_LENGTH, type Seam } from '../src/native/seam.js';
+import { openIndex, unboundedSeam } from './backends.js';
+import { type Figure, median, Race, type ScenarioContext } from './harness.js';
+import {
+  makePrompts,
+  type Prompts,
+  rotating,
+  type StoreCall,
+  storeArguments,
+  turnByTurn,
+} from './prompts.js';
+
+const SLOTS = 64;
+/** Calls timed at once: a call alone is as short as the clock is coarse. */
+const BATCH = 64;
+
+type Backend = Pick<Seam, 'createIndex'>;
+
+/**
+ * What slots without a bound pay for the machinery of bounds: the addon against the same sources compiled without it, on
+ * the prompts of the `index` scenario, turn by turn.
+ */
+export function raceWithoutBounds(
+  { quick, check, note }: ScenarioContext,
+  native: Backend,
+): readonly Figure[] {
+  const bare = unboundedSeam();
+  if (bare === undefined) {
+    note('unbounded slots: not compared, kvidx_unbounded.node was not built (npm run build:native)');
+    return [];
+  }
+  const prompts = makePrompts({ slots: SLOTS, sessions: quick ? 64 : 1000, blocks: 2818, shared: 500 });
+  const calls = turnByTurn(prompts);
+  const { ratios, withBounds, without } = buildBoth(native, bare, prompts, calls, quick ? 1 : 7);
+
+  const out = new Uint32Array(SLOTS);
+  const bareOut = new Uint32Array(SLOTS);
+  check(
+    `unbounded slots, ${prompts.blocks} blocks: equal overlaps with and without the machinery of bounds`,
+    prompts.sessions.every((seq) => {
+      withBounds.overlap(seq, MODE.prefix, out);
+      without.overlap(seq, MODE.prefix, bareOut);
+      return out.every((blocks, slot) => blocks === bareOut[slot]);
+    }),
+  );
+  const race = new Race(
+    {
+      withBounds: rotating(prompts, (seq) => withBounds.overlap(seq, MODE.prefix, out)),
+      without: rotating(prompts, (seq) => without.overlap(seq, MODE.prefix, bareOut)),
+    },
+    { rounds: quick ? 2 : 10, roundMs: quick ? 20 : 200 },
+  );
+  withBounds.close();
+  without.close();
+  const target = { atMost: 1.1 };
+  return [
+    {
+      name: 'unbounded slots: store ÷ without the machinery',
+      value: median(ratios),
+      unit: 'x',
+      range: [Math.min(...ratios), Math.max(...ratios)],
+      target,
+    },
+    {
+      name: 'unbounded slots: overlap ÷ without the machinery',
+      unit: 'x',
+      ...race.ratio('withBounds', 'without'),
+      target,
+    },
+  ];
+}
+
+/** Builds both several times, batch by batch in turns; the last pair stays. */
+function buildBoth(
+  native: Backend,
+  bare: Backend,
+  prompts: Prompts,
+  calls: readonly StoreCall[],
+  rounds: number,
+) {
+  const ratios: number[] = [];
+  for (;;) {
+    const withBounds = openIndex(native, SLOTS);
+    const without = openIndex(bare, SLOTS);
+    const [storeWith, storeWithout] = [withBounds, without].map((index) => storing(index));
+    let msWith = 0;
+    let msWithout = 0;
+    for (let from = 0; from < calls.length; from += BATCH) {
+      const batch = calls.slice(from, from + BATCH).map((call) => storeArguments(prompts, call));
+      const first = (from / BATCH) % 2 === 0;
+      if (first) msWith += storeWith!(batch);
+      msWithout += storeWithout!(batch);
+      if (!first) msWith += storeWith!(batch);
+    }
+    ratios.push(msWith / msWithout);
+    if (ratios.length === rounds) return { ratios, withBounds, without };
+    withBounds.close();
+    without.close();
+  }
+}
+
+/** Stores a batch and answers how long it took. */
+function storing(index: CoreIndex): (batch: readonly ReturnType<typeof storeArguments>[]) => number {
+  const result = new Float64Array(RESULT_LENGTH);
+  const incarnations = Uint32Array.from({ length: SLOTS }, (_, slot) => index.incarnation(slot));
+  return (batch) => {
+    const start = performance.now();
+    for (const { slot, seq, parent } of batch) index.store(slot, incarnations[slot]!, seq, parent, 0, result);
+    return performance.now() - start;
+  };
+}
