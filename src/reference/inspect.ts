@@ -1,8 +1,28 @@
-import type { IndexState, Predecessor } from './index-state.js';
+import { SLOT_MODE } from '../native/seam.js';
+import type { IndexState, Predecessor, Slot } from './index-state.js';
 
-/** '' or the first thing in which the counts and predecessors disagree with the sets. */
+/** '' or the first thing that cannot be. */
 export function findBrokenInvariant(state: IndexState): string {
-  const { blocks, slots, sessions } = state;
+  for (const broken of invariants(state)) return broken;
+  return '';
+}
+
+function* invariants(state: IndexState): Generator<string, void> {
+  yield* membership(state);
+  for (const [slot, holder] of state.slots.entries()) {
+    if (holder) for (const broken of slotInvariants(state, holder)) yield `slot ${slot} ${broken}`;
+  }
+  yield* knownBlocks(state);
+  yield* history(state);
+  const inCycle = findCycle(state);
+  if (inCycle !== undefined) yield `block ${hex(inCycle)} is its own ancestor`;
+  if (state.slots.length > 0 && !state.slots.at(-1)) {
+    yield `slot ${state.slots.length - 1} is the last one but not live`;
+  }
+}
+
+/** The counts and predecessors agree with the sets. */
+function* membership({ blocks, slots, sessions }: IndexState): Generator<string, void> {
   const holders = countMembers(slots);
   const owners = countMembers(sessions.values());
   for (const [name, counts] of [
@@ -10,27 +30,69 @@ export function findBrokenInvariant(state: IndexState): string {
     ['owned', owners],
   ] as const) {
     for (const hash of counts.keys())
-      if (!blocks.has(hash)) return `block ${hex(hash)} is ${name} but not known`;
+      if (!blocks.has(hash)) yield `block ${hex(hash)} is ${name} but not known`;
   }
   for (const [hash, block] of blocks) {
     const held = holders.get(hash) ?? 0;
     const owned = owners.get(hash) ?? 0;
-    if (held + owned === 0) return `block ${hex(hash)} is neither held nor owned`;
-    if (block.holders !== held) return `block ${hex(hash)} counts ${block.holders} holders, has ${held}`;
-    if (block.owners !== owned) return `block ${hex(hash)} counts ${block.owners} owners, has ${owned}`;
+    if (held + owned === 0) yield `block ${hex(hash)} is neither held nor owned`;
+    if (block.holders !== held) yield `block ${hex(hash)} counts ${block.holders} holders, has ${held}`;
+    if (block.owners !== owned) yield `block ${hex(hash)} counts ${block.owners} owners, has ${owned}`;
+    // Who owns a block has told its way to the root, though `maxBlocks` may have taken blocks of it since.
+    if (owned > 0 && block.predecessor === null)
+      yield `block ${hex(hash)} is owned but its predecessor unknown`;
   }
-  for (const [number, session] of sessions) {
-    for (const hash of session.blocks) {
-      const { predecessor } = blocks.get(hash)!;
-      const closed =
-        typeof predecessor === 'bigint' ? session.blocks.has(predecessor) : predecessor === undefined;
-      if (!closed) return `session ${number} owns block ${hex(hash)} but not the block before it`;
+}
+
+/** Bounds, and that each side table speaks of resident blocks of the slots that may have it. */
+function* slotInvariants(state: IndexState, holder: Slot): Generator<string, void> {
+  const { mode, capacity, ttlMs, blocks, stamps, copies, pins } = holder;
+  const isBounded = mode === SLOT_MODE.bounded;
+  if (isBounded !== capacity > 0) yield `is of mode ${mode} with capacity ${capacity}`;
+  if (ttlMs > 0 && !isBounded) yield `is of mode ${mode} with a ttl`;
+  if (isBounded && blocks.size > capacity) yield `holds ${blocks.size} blocks, more than ${capacity}`;
+  for (const [name, table] of [
+    ['stamp', Array.from(stamps, ({ key }) => key)],
+    ['copies', copies.keys()],
+    ['pins', pins.keys()],
+  ] as const) {
+    for (const hash of table) {
+      if (!blocks.has(hash)) yield `has the ${name} of block ${hex(hash)} but not the block`;
     }
   }
-  const inCycle = findCycle(state);
-  if (inCycle !== undefined) return `block ${hex(inCycle)} is its own ancestor`;
-  if (slots.length > 0 && !slots.at(-1)) return `slot ${slots.length - 1} is the last one but not live`;
-  return '';
+  if (stamps.size !== (isBounded ? blocks.size : 0)) yield `stamps ${stamps.size} of ${blocks.size} blocks`;
+  let before = -1;
+  for (const { key, value } of stamps) {
+    if (value.stamp <= before) yield `has block ${hex(key)} out of the order of stamps`;
+    before = value.stamp;
+  }
+  if (before >= state.nextStamp) yield `has stamp ${before}, the next one is ${state.nextStamp}`;
+  if (copies.size > 0 && mode !== SLOT_MODE.counted) yield `is of mode ${mode} with copies`;
+  for (const counts of [copies, pins]) {
+    for (const [hash, count] of counts) if (!(count >= 1)) yield `counts ${count} at block ${hex(hash)}`;
+  }
+}
+
+function* knownBlocks({ options, blocks, known, nextStamp }: IndexState): Generator<string, void> {
+  const { maxBlocks } = options;
+  if (maxBlocks > 0 && blocks.size > maxBlocks) yield `${blocks.size} known blocks, more than ${maxBlocks}`;
+  if (known.size !== (maxBlocks > 0 ? blocks.size : 0))
+    yield `${known.size} of ${blocks.size} blocks have a stamp`;
+  let before = -1;
+  for (const { key, value } of known) {
+    if (!blocks.has(key)) yield `block ${hex(key)} has a stamp but is not known`;
+    if (value <= before) yield `block ${hex(key)} is out of the order of stamps`;
+    before = value;
+  }
+  if (before >= nextStamp) yield `a block has stamp ${before}, the next one is ${nextStamp}`;
+}
+
+function* history({ options, slots, history }: IndexState): Generator<string, void> {
+  if (history.size > options.evictedHistory) yield `${history.size} evictions are remembered`;
+  for (const [slot, hash] of history) {
+    if (!slots[slot]) yield `an eviction from slot ${slot}, which is not live, is remembered`;
+    if (slots[slot]?.blocks.has(hash)) yield `slot ${slot} holds block ${hex(hash)}, remembered as evicted`;
+  }
 }
 
 /** A block on a cycle of predecessors, if there is one. */
@@ -52,6 +114,11 @@ export function findCycle({ blocks }: Pick<IndexState, 'blocks'>): bigint | unde
 /** One line a block, for people. */
 export function describeState({ blocks, slots, sessions }: IndexState): string {
   const lines = [`${blocks.size} blocks, ${slots.filter(Boolean).length} slots, ${sessions.size} sessions`];
+  for (const [slot, holder] of slots.entries()) {
+    if (holder?.mode === SLOT_MODE.bounded) {
+      lines.push(`slot ${slot} holds ${holder.blocks.size} of at most ${holder.capacity} blocks`);
+    } else if (holder?.mode === SLOT_MODE.counted) lines.push(`slot ${slot} counts references`);
+  }
   for (const [hash, { predecessor }] of blocks) {
     const held = [...slots.keys()].filter((slot) => slots[slot]?.blocks.has(hash));
     const owned = [...sessions].filter(([, session]) => session.blocks.has(hash)).map(([number]) => number);

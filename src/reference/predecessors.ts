@@ -1,10 +1,31 @@
+import { RESULT } from '../native/seam.js';
+import { noteBad } from './feed-result.js';
 import type { IndexState, Predecessor } from './index-state.js';
+
+/**
+ * Counts a chain as rejected, and answers true, when it contradicts what is known or itself. `place` is its own in a call
+ * of several chains, whose firstBad tells chains and not blocks.
+ */
+export function refuses(
+  state: IndexState,
+  hashes: readonly bigint[],
+  parent: Predecessor,
+  result: Float64Array,
+  place?: number,
+): boolean {
+  const firstBad = firstBadBlock(state, hashes, parent);
+  if (firstBad < 0) return false;
+  state.rejected += hashes.length;
+  result[RESULT.rejected]! += hashes.length;
+  noteBad(result, place ?? firstBad);
+  return true;
+}
 
 /**
  * Index of the first block for which the call cannot be admitted, −1: it can. A call tells one path, so it would close
  * a cycle exactly when the way up from its first block comes back to one of its blocks.
  */
-export function firstBadBlock(state: IndexState, hashes: readonly bigint[], parent: Predecessor): number {
+function firstBadBlock(state: IndexState, hashes: readonly bigint[], parent: Predecessor): number {
   const { blocks } = state;
   let told = parent;
   for (const [i, hash] of hashes.entries()) {

@@ -49,6 +49,10 @@ export class ByteWriter {
 /** Thrown by `ByteReader` and by the checks of a snapshot's content; never leaves `decodeSnapshot`. */
 export class DamagedSnapshot extends Error {}
 
+export function demand(holds: boolean): asserts holds {
+  if (!holds) throw new DamagedSnapshot();
+}
+
 /** Little-endian bytes; reading past the end is damage. */
 export class ByteReader {
   readonly #bytes: Uint8Array;
