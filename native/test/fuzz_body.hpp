@@ -60,6 +60,7 @@ class FuzzBody {
   void expire();
   Path some_blocks(SlotRef);
   bool is_bounded(SlotRef) const;
+  bool is_live(SlotRef) const;
 
   // fuzz_checks.cpp
   void query();

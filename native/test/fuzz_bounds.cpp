@@ -7,6 +7,11 @@ bool FuzzBody::is_bounded(SlotRef slot) const {
   return twin_.slot_figures(slot.slot).mode == SlotMode::kBounded;
 }
 
+bool FuzzBody::is_live(SlotRef slot) const {
+  return std::any_of(slots_.begin(), slots_.end(),
+                     [slot](SlotRef s) { return s.slot == slot.slot && s.incarnation == slot.incarnation; });
+}
+
 /// Another kind of slot, or another bound; often a refused one.
 void FuzzBody::bind(SlotRef slot) {
   if (choose_.one_in(5)) {
@@ -59,6 +64,7 @@ void FuzzBody::unpin(SlotRef slot, const Path& seq) {
 
 /// Mostly what was pinned, or a part of it: otherwise pins would only grow.
 void FuzzBody::unpin_some() {
+  std::erase_if(pinned_, [this](const auto& call) { return !is_live(call.first); });
   if (pinned_.empty() || choose_.one_in(4)) {
     const SlotRef slot = pick_slot();
     return unpin(slot, some_blocks(slot));
