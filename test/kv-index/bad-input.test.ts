@@ -8,6 +8,7 @@ const LENGTH = 'ERR_KVIDX_LENGTH_MISMATCH';
 const WORKER = 'ERR_KVIDX_UNKNOWN_WORKER';
 const SNAPSHOT = 'ERR_KVIDX_BAD_SNAPSHOT';
 const CLOSED = 'ERR_KVIDX_CLOSED';
+const CAPACITY = 'ERR_KVIDX_CAPACITY';
 
 type Call = (index: KvIndex, worker: WorkerHandle) => unknown;
 
@@ -18,8 +19,14 @@ const METHODS: Record<string, Call> = {
   addWorker: (index) => KvIndex.prototype.addWorker.call(index, 'new'),
   removeWorker: (index, worker) => KvIndex.prototype.removeWorker.call(index, worker),
   workers: (index) => KvIndex.prototype.workers.call(index),
+  setCapacity: (index, worker) => KvIndex.prototype.setCapacity.call(index, worker, 4),
   store: (index, worker) => KvIndex.prototype.store.call(index, worker, hashes(1)),
   remove: (index, worker) => KvIndex.prototype.remove.call(index, worker, hashes(1)),
+  replace: (index, worker) => KvIndex.prototype.replace.call(index, worker, [{ seq: hashes(1) }]),
+  refresh: (index, worker) => KvIndex.prototype.refresh.call(index, worker, hashes(1)),
+  pin: (index, worker) => KvIndex.prototype.pin.call(index, worker, hashes(1)),
+  unpin: (index, worker) => KvIndex.prototype.unpin.call(index, worker, hashes(1)),
+  expire: (index) => KvIndex.prototype.expire.call(index),
   clear: (index, worker) => KvIndex.prototype.clear.call(index, worker),
   contains: (index) => KvIndex.prototype.contains.call(index, 1n),
   enumerate: (index, worker) => KvIndex.prototype.enumerate.call(index, worker),
@@ -39,7 +46,10 @@ const METHODS: Record<string, Call> = {
   validate: (index) => KvIndex.prototype.validate.call(index),
   dump: (index) => KvIndex.prototype.dump.call(index),
 };
-const TAKES_HANDLE = ['removeWorker', 'store', 'remove', 'clear', 'enumerate', 'residentBlocks'];
+const TAKES_HANDLE = [
+  ...['removeWorker', 'setCapacity', 'store', 'replace', 'refresh', 'pin', 'unpin', 'remove', 'clear'],
+  ...['enumerate', 'residentBlocks'],
+];
 const NO_STATE = ['close', 'constructor'];
 
 test('the matrix names every method', () => {
@@ -114,6 +124,11 @@ describe.each(BAD_HASHES)('hashes given as %s', (_, value, code) => {
   test('are refused everywhere, and change nothing', () => {
     unchanged((index, worker) => [
       [code, () => index.store(worker, seq)],
+      [code, () => index.replace(worker, [{ seq }])],
+      [code, () => index.replace(worker, [{ seq: hashes(1) }, { seq }])],
+      [code, () => index.refresh(worker, seq)],
+      [code, () => index.pin(worker, seq)],
+      [code, () => index.unpin(worker, seq)],
       [code, () => index.remove(worker, seq)],
       [code, () => index.own('s', seq)],
       [code, () => index.overlap(seq)],
@@ -163,6 +178,7 @@ test('single hashes must fit 64 bits and must not have lost bits', () => {
     bad.flatMap(([hash, code]) => [
       [code, () => index.contains(hash as bigint)],
       [code, () => index.store(worker, hashes(50), { parent: hash as bigint })],
+      [code, () => index.replace(worker, [{ seq: hashes(50), parent: hash as bigint }])],
     ]),
   );
   unchanged((index) => [[TYPE, () => index.contains(undefined as unknown as bigint)]]);
@@ -182,6 +198,11 @@ test('times must be finite milliseconds', () => {
       const nowMs = time as number;
       return [
         [code, () => index.store(worker, hashes(1), { nowMs })],
+        [code, () => index.replace(worker, [{ seq: hashes(1) }], { nowMs })],
+        [code, () => index.refresh(worker, hashes(1), { nowMs })],
+        [code, () => index.expire(nowMs)],
+        [code, () => index.setCapacity(worker, 9, { ttlMs: nowMs })],
+        [code, () => index.addWorker('x', { capacity: 9, ttlMs: nowMs })],
         [code, () => index.own('s', hashes(1), { nowMs })],
         [code, () => index.endIdleSessions(nowMs)],
         [code, () => index.explain({ seqHashes: hashes(1) }, { nowMs })],
@@ -211,6 +232,65 @@ test('names, ranks and tiers are checked; an unknown tier is never taken for gpu
     [TYPE, () => index.exclusiveOverlap(null as unknown as string, hashes(1))],
     [RANGE, () => index.lookupTokens([1], { session: '' })],
   ]);
+});
+
+test('capacities and reference counts are checked, together too', () => {
+  const bad: [unknown, string][] = [
+    [0, RANGE],
+    [-1, RANGE],
+    [1.5, RANGE],
+    [2 ** 32, RANGE],
+    [Number.NaN, RANGE],
+    [Number.POSITIVE_INFINITY, RANGE],
+    [1n, TYPE],
+    ['1', TYPE],
+    [null, TYPE],
+  ];
+  unchanged((index, worker) =>
+    bad.flatMap(([blocks, code]) => [
+      [code, () => index.addWorker('x', { capacity: blocks as number })],
+      [code, () => index.setCapacity(worker, blocks as number)],
+    ]),
+  );
+  unchanged((index, worker) => [
+    [TYPE, () => index.setCapacity(worker, undefined as unknown as number)],
+    [TYPE, () => index.setCapacity(worker, 1, null as unknown as object)],
+    [RANGE, () => index.addWorker('x', { ttlMs: 5 })],
+    [RANGE, () => index.addWorker('x', { capacity: 5, referenceCounts: true })],
+    [TYPE, () => index.addWorker('x', { referenceCounts: 1 as unknown as boolean })],
+    [TYPE, () => index.addWorker('x', { referenceCounts: null as unknown as boolean })],
+    [CAPACITY, () => index.addWorker('a', { capacity: 5 })],
+    [CAPACITY, () => index.addWorker('a', { referenceCounts: true })],
+    [CAPACITY, () => index.setCapacity(worker, 5)],
+  ]);
+});
+
+test('a full report must be an array of chains', () => {
+  const report = (value: unknown) => value as { seq: BigUint64Array }[];
+  unchanged((index, worker) => [
+    [TYPE, () => index.replace(worker, report(undefined))],
+    [TYPE, () => index.replace(worker, report(null))],
+    [TYPE, () => index.replace(worker, report({ seq: hashes(1) }))],
+    [TYPE, () => index.replace(worker, report(hashes(1)))],
+    [TYPE, () => index.replace(worker, report(new Set()))],
+    [TYPE, () => index.replace(worker, report([hashes(1)]))],
+    [TYPE, () => index.replace(worker, report([null]))],
+    [TYPE, () => index.replace(worker, report([{ seq: hashes(1) }, undefined]))],
+    [TYPE, () => index.replace(worker, report(new Array(2 ** 32 - 1)))],
+    [TYPE, () => index.replace(worker, report([{}]))],
+    [TYPE, () => index.replace(worker, [], null as unknown as object)],
+  ]);
+});
+
+test('a wrong chain is named by its place in the report', () => {
+  const index = new KvIndex();
+  const worker = index.addWorker('a');
+  const replace = (chain: object) => () =>
+    index.replace(worker, [{ seq: hashes(1) }, chain as { seq: BigUint64Array }]);
+  expect(replace({ seq: [1n] })).toThrow(/^chains\[1\]\.seq must be/);
+  expect(replace({ seq: hashes(2), parent: '3' })).toThrow(/^chains\[1\]\.parent must be/);
+  expect(replace([] as object)).toThrow(/^chains\[1\]\.seq must be/);
+  expect(replace(7 as unknown as object)).toThrow(/^chains\[1\] must be an object/);
 });
 
 test('modes, owners and outputs are checked', () => {
@@ -249,12 +329,30 @@ test('options of the constructor are checked', () => {
     [{ maxSessions: 2 ** 32 }, RANGE],
     [{ sessionIdleMs: -1 }, RANGE],
     [{ sessionIdleMs: Number.NaN }, RANGE],
+    [{ maxBlocks: 0 }, RANGE],
+    [{ maxBlocks: 1.5 }, RANGE],
+    [{ maxBlocks: 2 ** 32 }, RANGE],
+    [{ maxBlocks: Number.POSITIVE_INFINITY }, RANGE],
+    [{ maxBlocks: null }, TYPE],
+    [{ maxBlocks: 5n }, TYPE],
+    [{ evictedHistory: -1 }, RANGE],
+    [{ evictedHistory: 0.5 }, RANGE],
+    [{ evictedHistory: 1_000_001 }, RANGE],
+    [{ evictedHistory: true }, TYPE],
+    [{ evictedHistory: null }, TYPE],
     [{ namespace: { lora: '' } }, RANGE],
     [{ namespace: { colour: 'x' } }, RANGE],
     [null, TYPE],
     [24, TYPE],
   ];
   for (const [options, code] of bad) expect(codeOf(() => new KvIndex(options as object))).toBe(code);
+  for (const options of [
+    { maxBlocks: undefined },
+    { maxBlocks: 2 ** 32 - 1 },
+    { evictedHistory: 1_000_000 },
+  ]) {
+    expect(new KvIndex(options).stats()).toMatchObject({ blocks: 0 });
+  }
 });
 
 test('snapshots must be attached bytes', () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { BlockHasher, FAIR_UNIT, KvIndex, RejectedError } from '../../src/index.js';
 import { byName, filled, hashes, range, tokensFrom } from './support.js';
 
-const NOTHING = { applied: 0, duplicate: 0, unknown: 0, orphaned: 0, rejected: 0, firstBad: -1 };
+const NOTHING = { applied: 0, duplicate: 0, unknown: 0, orphaned: 0, rejected: 0, firstBad: -1, evicted: 0 };
 
 test('a live worker is answered by its present handle, each rank and tier is a slot of its own', () => {
   const index = new KvIndex();
@@ -54,6 +54,11 @@ test('empty arrays are legal everywhere', () => {
   const index = new KvIndex();
   const a = index.addWorker('a');
   expect(index.store(a, hashes())).toEqual(NOTHING);
+  expect(index.replace(a, [])).toEqual(NOTHING);
+  expect(index.replace(a, [{ seq: hashes() }, { seq: hashes(), parent: 7n }])).toEqual(NOTHING);
+  expect(index.refresh(a, hashes())).toEqual(NOTHING);
+  expect(index.pin(a, hashes())).toEqual(NOTHING);
+  expect(index.unpin(a, hashes())).toEqual(NOTHING);
   expect(index.remove(a, hashes())).toEqual(NOTHING);
   expect(index.own('s', hashes())).toEqual(NOTHING);
   expect(index.overlap(hashes())).toEqual(new Uint32Array(1));
@@ -196,10 +201,20 @@ test('enumerate, residentBlocks and stats tell the residency', () => {
   expect(index.enumerate(idle)).toEqual(hashes());
   const stats = index.stats();
   expect(stats).toMatchObject({ blocks: 7, slots: 3, sessions: 2, orphans: 1 });
+  const plain = {
+    mode: 'plain',
+    capacity: undefined,
+    ttlMs: undefined,
+    pinnedBlocks: 0,
+    evictedByCapacity: 0,
+    evictedByBound: 0,
+    expired: 0,
+    degraded: false,
+  };
   expect(stats.workers).toEqual([
-    { worker: a, residentBlocks: 3, lastStoreMs: 10 },
-    { worker: b, residentBlocks: 5, lastStoreMs: 21 },
-    { worker: idle, residentBlocks: 0, lastStoreMs: undefined },
+    { ...plain, worker: a, residentBlocks: 3, lastStoreMs: 10 },
+    { ...plain, worker: b, residentBlocks: 5, lastStoreMs: 21 },
+    { ...plain, worker: idle, residentBlocks: 0, lastStoreMs: undefined },
   ]);
   expect(byName(index, index.overlap(hashes(1, 2, 4)))).toEqual({ a: 2, b: 3, idle: 0 });
   expect(index.validate()).toBe('');

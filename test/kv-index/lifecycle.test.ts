@@ -28,11 +28,11 @@ describe.runIf(backend().name === 'native')('the addon', () => {
   const use = `
     const addon = require(${JSON.stringify(backend().path)});
     function fill(blocks) {
-      const index = addon.createIndex({ maxSessions: 10 });
+      const index = addon.createIndex({ maxSessions: 10, maxBlocks: 0, evictedHistory: 0 });
       const slot = index.addSlot();
       const seq = BigUint64Array.from({ length: blocks }, (_, i) => BigInt(i + 1));
-      index.store(slot, index.incarnation(slot), seq, undefined, 1, new Float64Array(7));
-      index.own(0, seq, 1, new Float64Array(7));
+      index.store(slot, index.incarnation(slot), seq, undefined, 1, new Float64Array(8));
+      index.own(0, seq, 1, new Float64Array(8));
       const out = new Uint32Array(1);
       index.overlap(seq, 0, out);
       return { index, blocks: out[0] };
@@ -111,7 +111,7 @@ describe.runIf(backend().name === 'native')('the addon', () => {
       `${use}
       const { index } = fill(10);
       const seq = new BigUint64Array(1);
-      const result = new Float64Array(7);
+      const result = new Float64Array(8);
       const calls = [
         () => index.overlap(seq, 0, new Uint32Array(2)),
         () => index.overlap(seq, 2, new Uint32Array(1)),
@@ -119,7 +119,7 @@ describe.runIf(backend().name === 'native')('the addon', () => {
         () => index.overlap(seq, 0, new Int32Array(1)),
         () => index.overlap(),
         () => index.store(0, 0, seq, 2n ** 64n, 1, result),
-        () => index.store(0, 0, seq, undefined, 1, new Float64Array(6)),
+        () => index.store(0, 0, seq, undefined, 1, new Float64Array(7)),
         () => index.store(-1, 0, seq, undefined, 1, result),
         () => index.enumerate(1),
         () => index.contains(-1n),

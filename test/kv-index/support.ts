@@ -1,4 +1,4 @@
-import type { KvIndex, WorkerHandle } from '../../src/index.js';
+import type { KvIndex, WorkerHandle, WorkerStats } from '../../src/index.js';
 
 /** `BigUint64Array` of small integers or bigints. */
 export function hashes(...values: (number | bigint)[]): BigUint64Array {
@@ -40,4 +40,9 @@ export function codeOf(call: () => unknown): string {
     return String((error as Error & { code?: string }).code);
   }
   return 'nothing thrown';
+}
+
+/** What `stats` tells of one worker. */
+export function statsOf(index: KvIndex, worker: WorkerHandle): WorkerStats {
+  return index.stats().workers.find((each) => each.worker === worker)!;
 }
