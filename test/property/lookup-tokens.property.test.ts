@@ -12,7 +12,9 @@ describe(`lookupTokens of the ${tested.name} index against the reference index`,
       const random = new Random(seed + round);
       const blockSize = random.oneOf([1, 3, 24]);
       const root = random.oneIn(2) ? 0n : 0xfedc_ba98_7654_3210n;
-      const indexes = [tested, reference].map((seam) => seam.createIndex({ maxSessions: 4 }));
+      const indexes = [tested, reference].map((seam) =>
+        seam.createIndex({ maxSessions: 4, maxBlocks: 0, evictedHistory: 0 }),
+      );
       for (const index of indexes) for (let i = 0; i < SLOTS; i++) index.addSlot();
       let tokens: number[] = [];
       for (let turn = 0; turn < 40; turn++) {

@@ -16,7 +16,9 @@ describe(`one chain of many sessions, the ${tested.name} index against the refer
     const seed = seedOfRun('shared-run');
     const random = new Random(seed);
     const chain = BigUint64Array.from({ length: blocks }, (_, i) => BigInt(i + 1) * 0x9e37_79b9n);
-    const indexes = [tested, reference].map((seam) => seam.createIndex({ maxSessions: 0 }));
+    const indexes = [tested, reference].map((seam) =>
+      seam.createIndex({ maxSessions: 0, maxBlocks: 0, evictedHistory: 0 }),
+    );
     const both = <T>(what: string, call: (index: CoreIndex) => T) => {
       const [actual, expected] = indexes.map(call);
       expect(actual, `KVIDX_SEED=${seed}: ${what}`).toEqual(expected);

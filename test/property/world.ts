@@ -60,6 +60,13 @@ export class World {
     return this.cut(path, begin, end);
   }
 
+  /** A leading part of a conversation, told from the root. */
+  head(): Chain {
+    const path = this.pick();
+    const end = this.#random.oneIn(2) ? path.length : this.#random.between(0, path.length);
+    return { seq: path.slice(0, end), parent: undefined };
+  }
+
   /** Blocks [begin, end) of a path. */
   cut(path: readonly bigint[], begin: number, end: number): Chain {
     const parent = this.#random.oneIn(12) ? null : begin === 0 ? undefined : path[begin - 1]!;
