@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { KvIndex, type WorkerHandle } from '../../src/index.js';
 import { seam } from '../../src/native/index.js';
 import { STATUS } from '../../src/native/seam.js';
-import { codeOf, hashes, range, statsOf } from './support.js';
+import { codeOf, countsOf, hashes, range, statsOf } from './support.js';
 
 const CAPACITY = 'ERR_KVIDX_CAPACITY';
 
@@ -100,11 +100,11 @@ describe('refresh', () => {
     const b = index.addWorker('b');
     index.store(b, hashes(1, 2));
     index.store(a, hashes(1), { nowMs: 5 });
-    const before = index.stats();
+    const before = countsOf(index);
     expect(index.refresh(a, hashes(1, 2, 3), { nowMs: 9 })).toEqual({
       ...{ applied: 1, duplicate: 0, unknown: 2, orphaned: 0, rejected: 0, firstBad: 1, evicted: 0 },
     });
-    expect(index.stats()).toEqual(before);
+    expect(countsOf(index)).toEqual(before);
     expect(index.residentBlocks(a)).toBe(1);
   });
 

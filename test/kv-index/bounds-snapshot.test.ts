@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { KvIndex } from '../../src/index.js';
-import { codeOf, hashes, range, statsOf } from './support.js';
+import { codeOf, countsOf, hashes, range, statsOf } from './support.js';
 
 /** Workers of every mode, used, in an index of these options. */
 function used(options: ConstructorParameters<typeof KvIndex>[0] = {}): KvIndex {
@@ -16,16 +16,11 @@ function used(options: ConstructorParameters<typeof KvIndex>[0] = {}): KvIndex {
   return index;
 }
 
-const withoutHandles = (index: KvIndex) => {
-  const { workers, usedBytes, reservedBytes, ownershipBytes, runs, runHolders, ...counts } = index.stats();
-  return { ...counts, workers: workers.map(({ worker, ...figures }) => ({ name: worker.name, ...figures })) };
-};
-
 test('modes, capacities, ttls, counts of copies, recency and counters are saved', () => {
   const saved = used();
   const index = new KvIndex();
   index.restore(saved.snapshot());
-  expect(withoutHandles(index)).toEqual(withoutHandles(saved));
+  expect(countsOf(index)).toEqual(countsOf(saved));
   expect(index.validate()).toBe('');
   const again = [saved, index].map((each) => {
     const bounded = each.addWorker('bounded');
@@ -40,7 +35,7 @@ test('modes, capacities, ttls, counts of copies, recency and counters are saved'
       each.expire(140),
       each.enumerate(bounded),
     ];
-    return [...steps, withoutHandles(each)];
+    return [...steps, countsOf(each)];
   });
   expect(again[1]).toEqual(again[0]);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { KvIndex, RejectedError, type WorkerHandle } from '../../src/index.js';
-import { codeOf, hashes, range, statsOf } from './support.js';
+import { codeOf, countsOf, hashes, range, statsOf } from './support.js';
 
 function bounded(capacity: number, ttlMs = 0): { index: KvIndex; a: WorkerHandle } {
   const index = new KvIndex();
@@ -53,12 +53,12 @@ test('only resident blocks are pinned, only pinned ones unpinned; the rest is co
   const { index, a } = bounded(5);
   index.store(a, hashes(1, 2));
   index.own('s', hashes(1, 2, 3));
-  const before = index.stats();
+  const before = countsOf(index);
   expect(index.pin(a, hashes(1, 3, 9))).toEqual({
     ...{ applied: 1, duplicate: 0, unknown: 2, orphaned: 0, rejected: 0, firstBad: 1, evicted: 0 },
   });
   expect(index.unpin(a, hashes(2, 1))).toMatchObject({ applied: 1, unknown: 1, firstBad: 0 });
-  expect(index.stats()).toEqual(before);
+  expect(countsOf(index)).toEqual(before);
 });
 
 test('strict pins throw, and what could be pinned is', () => {

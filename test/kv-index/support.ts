@@ -46,3 +46,9 @@ export function codeOf(call: () => unknown): string {
 export function statsOf(index: KvIndex, worker: WorkerHandle): WorkerStats {
   return index.stats().workers.find((each) => each.worker === worker)!;
 }
+
+/** What `stats` tells that does not depend on how the backend lays it out; workers by name. */
+export function countsOf(index: KvIndex) {
+  const { workers, usedBytes, reservedBytes, ownershipBytes, runs, runHolders, ...counts } = index.stats();
+  return { ...counts, workers: workers.map(({ worker, ...figures }) => ({ name: worker.name, ...figures })) };
+}
