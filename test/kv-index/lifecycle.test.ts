@@ -124,6 +124,16 @@ describe.runIf(backend().name === 'native')('the addon', () => {
         () => index.enumerate(1),
         () => index.contains(-1n),
         () => index.restore('x'),
+        () => index.pin(0, 1, seq, new Float64Array(7)),
+        () => index.unpin(0, 1, new Uint32Array(1), result),
+        () => index.refresh(0, 1, [1n], 1, result),
+        () => index.setCapacity(0, 1, 0, 0, result),
+        () => index.slotFigures(1, new Float64Array(10)),
+        () => index.evictedBy(1, 1n),
+        () => index.replace(0, 1, seq, [1], new Uint8Array(1), seq, 1, result),
+        () => index.replace(0, 1, seq, Uint32Array.of(2), new Uint8Array(1), seq, 1, result),
+        () => index.replace(0, 1, seq, Uint32Array.of(1), Uint8Array.of(9), seq, 1, result),
+        () => index.replace(0, 1, seq, Uint32Array.of(1), new Uint8Array(2), seq, 1, result),
         () => addon.createIndex(),
         () => addon.createIndex({}),
       ];
@@ -135,7 +145,10 @@ describe.runIf(backend().name === 'native')('the addon', () => {
     expect(stdout.trim().split('\n')).toEqual([
       ...[length, range, type, type, type],
       ...[range, length, range, range, range],
-      ...[type, type, type],
+      type,
+      ...[length, type, type, range, range, range],
+      ...[type, range, range, range],
+      ...[type, type],
     ]);
   });
 });
