@@ -231,6 +231,24 @@ void a_head_may_go_before_its_tail() {
   CHECK(index.end_session(session) == 3 && index.validate() == "");
 }
 
+// The session has lost the head of its prompt. When it comes back with more, pins leave room for six blocks.
+void a_call_may_evict_what_it_names() {
+  Index index(IndexOptions{.max_blocks = 8});
+  const SlotRef slot = index.add_slot();
+  const Path a = chain(1, 12), pinned = chain(2, 2);
+  FeedResult r;
+  const uint32_t session = index.own(0, part(a, 0, 8), 1, r);
+  CHECK(index.store(slot, part(a, 3, 9), Parent::of(a[2]), 1, r) == Status::kOk && r.evicted == 1);
+  CHECK(store(index, slot, pinned).evicted == 2);
+  pin(index, slot, pinned);
+  CHECK(holds(index, slot, joined(part(a, 3, 9), pinned)));
+  CHECK(index.own(session, a, 1, r) == session);
+  CHECK(r.applied == 3 && r.duplicate == 5 && r.evicted == 2 && r.rejected == 4 && r.first_bad == 8);
+  CHECK(holds(index, slot, joined(part(a, 3, 6), pinned)) && index.known_blocks() == 8);
+  CHECK(index.slot_figures(slot.slot).evicted_by_bound == 3 && index.stats().evicted_by_bound == 5);
+  CHECK(index.validate() == "" && index.end_session(session) == 6);
+}
+
 }  // namespace
 
 int main() {
@@ -245,5 +263,6 @@ int main() {
   pins_go_with_their_blocks();
   max_blocks_bounds_fifty_slots_together();
   a_head_may_go_before_its_tail();
+  a_call_may_evict_what_it_names();
   std::printf("bounds_test: passed\n");
 }

@@ -45,6 +45,7 @@ void FuzzBody::step() {
   if (kind < 97) return unpin_some();
   if (kind < 103) return replace_some();
   if (kind < 106) return expire();
+  if (kind < 109) return favour_tail();
   if (kind < 121) return query();
   if (kind < 124) return check_all();
   if (kind < 125) return snapshot();

@@ -50,7 +50,9 @@ class FuzzBody {
   void bind(SlotRef);
   void set_capacity(SlotRef);
   void count_references(SlotRef);
+  void refresh(SlotRef, const Path&);
   void refresh_some();
+  void favour_tail();
   void pin(SlotRef, const Path&);
   void pin_some();
   void unpin(SlotRef, const Path&);

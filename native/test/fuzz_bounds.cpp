@@ -36,12 +36,31 @@ void FuzzBody::count_references(SlotRef slot) {
             [&](auto& x, FeedResult&) { return x.count_references(slot); });
 }
 
-void FuzzBody::refresh_some() {
-  const SlotRef slot = pick_slot();
-  const Path seq = some_blocks(slot);
+void FuzzBody::refresh(SlotRef slot, const Path& seq) {
   const double now = later();
   feed_slot([&] { return "refresh " + text(slot) + " " + text(seq); }, slot,
             [&](auto& x, FeedResult& r) { return x.refresh(slot, seq, now, r); });
+}
+
+void FuzzBody::refresh_some() {
+  const SlotRef slot = pick_slot();
+  refresh(slot, some_blocks(slot));
+}
+
+/// The tail of a prompt is named once more than its head, so that the head goes first, from its owner too; then it comes
+/// back.
+void FuzzBody::favour_tail() {
+  const Path path = world_.pick();
+  const SlotRef slot = pick_slot();
+  uint32_t session = pick_session();
+  own(session, path);
+  if (const std::vector<uint32_t> live = twin_.session_numbers(); !live.empty()) session = live.back();
+  store(slot, {path, Parent::root()});
+  const size_t from = choose_.below(std::min<size_t>(path.size(), 12));
+  refresh(slot, Path(path.begin() + static_cast<ptrdiff_t>(from), path.end()));
+  store_some();
+  if (choose_.one_in(2)) return own(session, path);
+  store(slot, {path, Parent::root()});
 }
 
 void FuzzBody::pin(SlotRef slot, const Path& seq) {
