@@ -15,13 +15,16 @@ export class Contest {
   readonly #sides: Sides;
   readonly #slots: SlotRefs;
   readonly #feeder: Feeder;
+  readonly #keepsOptions: boolean;
   /** What calls answered, in words. */
   readonly met = new Set<string>();
 
-  constructor(random: Random, seams: readonly [Seam, Seam], isLong: boolean) {
+  /** With options given it keeps them, unless it is told to move. */
+  constructor(random: Random, seams: readonly [Seam, Seam], isLong: boolean, options?: CoreIndexOptions) {
     this.#random = random;
     this.#world = new World(random, isLong);
-    this.#sides = new Sides(seams, anyOptions(random, isLong));
+    this.#sides = new Sides(seams, options ?? anyOptions(random, isLong));
+    this.#keepsOptions = options !== undefined;
     this.#slots = new SlotRefs(random);
     this.#feeder = new Feeder(random, this.#world, this.#sides, this.#slots, this.met);
   }
@@ -30,11 +33,24 @@ export class Contest {
     return this.#sides.operations;
   }
 
+  /** About so many operations more. */
   play(operations: number): void {
-    while (this.operations < operations) this.#step();
+    const end = this.operations + operations;
+    while (this.operations < end) this.#step();
     this.#checkAll();
+  }
+
+  finish(): void {
     this.#emptyAndCheck();
     this.#sides.close();
+  }
+
+  /** Both go on from one file in an index of other bounds: which blocks stay may depend on how the file was cut. */
+  moveTo(options: CoreIndexOptions): void {
+    const file = this.#random.oneOf(this.#sides.snapshots());
+    this.#sides.reopen(options);
+    this.#sides.restore(file, file);
+    this.#resume();
   }
 
   #step(): void {
@@ -61,7 +77,7 @@ export class Contest {
     else if (kind < 117) this.#restoreAcross();
     else if (kind < 118) this.#contains(this.#world.anyBlock());
     else if (kind < 119) this.#sides.both('compact', (index) => index.compact());
-    else if (this.#random.oneIn(3)) this.#restoreElsewhere();
+    else if (!this.#keepsOptions && this.#random.oneIn(3)) this.moveTo(anyOptions(this.#random, false));
   }
 
   /** One conversation goes on: it is looked up before it appears anywhere. */
@@ -78,14 +94,6 @@ export class Contest {
     const [first, second] = this.#sides.snapshots();
     if (this.#random.oneIn(2)) this.#sides.reopen(this.#sides.options);
     this.#sides.restore(second, first);
-    this.#resume();
-  }
-
-  /** Both go on from one file in an index of other bounds: which blocks stay may depend on how the file was cut. */
-  #restoreElsewhere(): void {
-    const file = this.#random.oneOf(this.#sides.snapshots());
-    this.#sides.reopen(anyOptions(this.#random, false));
-    this.#sides.restore(file, file);
     this.#resume();
   }
 

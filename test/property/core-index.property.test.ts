@@ -34,6 +34,7 @@ describe(`the ${tested.name} index against the reference index`, () => {
       const contest = new Contest(new Random(seed + round), [tested, reference], isLong);
       try {
         contest.play(isLong ? OPERATIONS_A_LONG_INDEX : OPERATIONS_AN_INDEX);
+        contest.finish();
       } catch (error) {
         throw new Error(`KVIDX_SEED=${seed}, round ${round}: ${(error as Error).message}`, { cause: error });
       }

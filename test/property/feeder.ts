@@ -84,11 +84,16 @@ export class Feeder {
   }
 
   refresh(): void {
-    const seq = BigUint64Array.from(this.#named());
-    const nowMs = this.#later();
-    this.#feed('refresh', this.#slots.pick(), (index, { slot, incarnation }, result) =>
-      index.refresh(slot, incarnation, seq, nowMs, result),
-    );
+    const ref = this.#slots.pick();
+    if (!this.#random.oneIn(4)) {
+      this.#refresh(ref, this.#named());
+      return;
+    }
+    // Tails before heads: the stamps of both parts follow each other as those of one call do, but not the times.
+    const { seq } = this.#world.head();
+    const at = this.#random.below(seq.length + 1);
+    this.#refresh(ref, seq.slice(at));
+    this.#refresh(ref, seq.slice(0, at));
   }
 
   // ------------------------------------------------------------------------------------------------------ bounds
@@ -193,6 +198,13 @@ export class Feeder {
     const nowMs = this.#later();
     this.#feed('store', ref, (index, { slot, incarnation }, result) =>
       index.store(slot, incarnation, BigUint64Array.from(seq), parent, nowMs, result),
+    );
+  }
+
+  #refresh(ref: SlotRef, seq: bigint[]): void {
+    const nowMs = this.#later();
+    this.#feed('refresh', ref, (index, { slot, incarnation }, result) =>
+      index.refresh(slot, incarnation, BigUint64Array.from(seq), nowMs, result),
     );
   }
 
