@@ -12,7 +12,7 @@ export interface FlatTable {
   bytes(): number;
 }
 
-interface BenchAddon {
+export interface BenchAddon {
   createFlatTable(): FlatTable;
   /** An index of the addon's own copy of the core, whose memory `allocatedBytes` counts. */
   createIndex: Seam['createIndex'];

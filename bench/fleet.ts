@@ -1,4 +1,12 @@
-import { type CoreIndex, MODE, RESULT_LENGTH, type Seam, STATUS } from '../src/native/seam.js';
+import {
+  type CoreIndex,
+  type CoreIndexOptions,
+  MODE,
+  RESULT_LENGTH,
+  type Seam,
+  SLOT_MODE,
+  STATUS,
+} from '../src/native/seam.js';
 import type { Request, Requests } from './requests.js';
 
 /** Blocks that a worker is taken to hold. */
@@ -6,7 +14,10 @@ export const CAPACITY = 5_000;
 /** Requests that are served at once, where pins are set: from its start to its finish a request uses its blocks. */
 const IN_FLIGHT = 8;
 
-/** Bounded slots behind a router that gets no events: it stores what it sends, on the slot that it sends it to. */
+/**
+ * The slots behind a router that gets no events: it stores what it sends, on the slot that it sends it to. Unless told
+ * otherwise each is bounded, and the index is not.
+ */
 export class Fleet {
   readonly index: CoreIndex;
   /** Overlaps of the request asked for last. */
@@ -18,17 +29,27 @@ export class Fleet {
   readonly #owners: Uint32Array;
   readonly #other = new Float64Array(RESULT_LENGTH);
 
-  constructor(seam: Pick<Seam, 'createIndex'>, { slots, sessions }: Requests) {
-    this.index = seam.createIndex({ maxSessions: 0, maxBlocks: 0, evictedHistory: 0 });
-    this.#incarnations = Uint32Array.from({ length: slots }, () => {
-      const slot = this.index.addSlot();
-      const incarnation = this.index.incarnation(slot);
-      const status = this.index.setCapacity(slot, incarnation, CAPACITY, 0, this.#other);
-      if (status !== STATUS.ok) throw new Error(`setCapacity answers ${status}`);
-      return incarnation;
-    });
+  constructor(
+    seam: Pick<Seam, 'createIndex'>,
+    { slots, sessions }: Requests,
+    mode: number = SLOT_MODE.bounded,
+    options: Partial<CoreIndexOptions> = {},
+  ) {
+    this.index = seam.createIndex({ maxSessions: 0, maxBlocks: 0, evictedHistory: 0, ...options });
+    this.#incarnations = Uint32Array.from({ length: slots }, () => this.#addSlot(mode));
     this.#owners = new Uint32Array(sessions);
     this.overlaps = new Uint32Array(slots);
+  }
+
+  #addSlot(mode: number): number {
+    const slot = this.index.addSlot();
+    const incarnation = this.index.incarnation(slot);
+    let status: number = STATUS.ok;
+    if (mode === SLOT_MODE.bounded)
+      status = this.index.setCapacity(slot, incarnation, CAPACITY, 0, this.#other);
+    if (mode === SLOT_MODE.counted) status = this.index.countReferences(slot, incarnation);
+    if (status !== STATUS.ok) throw new Error(`slot ${slot}, mode ${mode}: status ${status}`);
+    return incarnation;
   }
 
   /** Leading blocks of the request that its slot holds. */
@@ -41,8 +62,25 @@ export class Fleet {
     this.index.store(slot, this.#incarnations[slot]!, seq, undefined, nowMs, this.stored);
   }
 
+  /** As an engine reports it: the blocks that are new, behind those that the slot holds. */
+  storeNew(request: Request): void {
+    const { seq, slot, nowMs } = request;
+    const known = this.ask(request);
+    const parent = known === 0 ? undefined : seq[known - 1];
+    this.index.store(slot, this.#incarnations[slot]!, seq.subarray(known), parent, nowMs, this.stored);
+  }
+
+  remove({ seq, slot }: Request): void {
+    this.index.remove(slot, this.#incarnations[slot]!, seq, this.#other);
+  }
+
   own({ seq, session, nowMs }: Request): void {
     this.#owners[session] = this.index.own(this.#owners[session]!, seq, nowMs, this.#other);
+  }
+
+  endSession(session: number): void {
+    this.index.endSession(this.#owners[session]!);
+    this.#owners[session] = 0;
   }
 
   pin({ slot }: Request, seq: BigUint64Array): void {
