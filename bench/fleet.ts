@@ -9,8 +9,6 @@ import {
 } from '../src/native/seam.js';
 import type { Request, Requests } from './requests.js';
 
-/** Blocks that a worker is taken to hold. */
-export const CAPACITY = 5_000;
 /** Requests that are served at once, where pins are set: from its start to its finish a request uses its blocks. */
 const IN_FLIGHT = 8;
 
@@ -31,22 +29,22 @@ export class Fleet {
 
   constructor(
     seam: Pick<Seam, 'createIndex'>,
-    { slots, sessions }: Requests,
+    { slots, sessions, capacity }: Requests,
     mode: number = SLOT_MODE.bounded,
     options: Partial<CoreIndexOptions> = {},
   ) {
     this.index = seam.createIndex({ maxSessions: 0, maxBlocks: 0, evictedHistory: 0, ...options });
-    this.#incarnations = Uint32Array.from({ length: slots }, () => this.#addSlot(mode));
+    this.#incarnations = Uint32Array.from({ length: slots }, () => this.#addSlot(mode, capacity));
     this.#owners = new Uint32Array(sessions);
     this.overlaps = new Uint32Array(slots);
   }
 
-  #addSlot(mode: number): number {
+  #addSlot(mode: number, capacity: number): number {
     const slot = this.index.addSlot();
     const incarnation = this.index.incarnation(slot);
     let status: number = STATUS.ok;
     if (mode === SLOT_MODE.bounded)
-      status = this.index.setCapacity(slot, incarnation, CAPACITY, 0, this.#other);
+      status = this.index.setCapacity(slot, incarnation, capacity, 0, this.#other);
     if (mode === SLOT_MODE.counted) status = this.index.countReferences(slot, incarnation);
     if (status !== STATUS.ok) throw new Error(`slot ${slot}, mode ${mode}: status ${status}`);
     return incarnation;

@@ -4,8 +4,8 @@ import { Fleet, replay } from './fleet.js';
 import type { Figure, Target } from './harness.js';
 import type { Requests } from './requests.js';
 
-/** Where the whole index is bounded: fewer blocks than its slots would hold. */
-const AS_A_WHOLE = { maxBlocks: 20_000, evictedHistory: 10_000 };
+/** Evictions that are remembered where any are. */
+const EVICTED = 10_000;
 const BYTES_A_BLOCK = { atMost: 32 };
 
 /** Ways to fill an index with a trace, by name; each enters its figures. */
@@ -40,7 +40,15 @@ export const layouts: Record<string, (requests: Requests, books: Books) => Fleet
     return fleet;
   },
   'bounded slots in a bounded index, whole prompts'(requests, books) {
-    const fleet = new Fleet(books.addon, requests, SLOT_MODE.bounded, AS_A_WHOLE);
+    const maxBlocks = (requests.capacity * requests.slots) / 2; // fewer than the slots would hold
+    const fleet = new Fleet(books.addon, requests, SLOT_MODE.bounded, { maxBlocks });
+    for (const request of requests.all) fleet.store(request);
+    books.enterBlocks(fleet, BYTES_A_BLOCK);
+    books.enterTotal(fleet);
+    return fleet;
+  },
+  'bounded slots and a history of evictions, whole prompts'(requests, books) {
+    const fleet = new Fleet(books.addon, requests, SLOT_MODE.bounded, { evictedHistory: EVICTED });
     for (const request of requests.all) fleet.store(request);
     books.enterBlocks(fleet);
     books.enterTotal(fleet);

@@ -1,5 +1,9 @@
-import type { Seam } from '../src/native/seam.js';
+import { RESULT_LENGTH, type Seam } from '../src/native/seam.js';
 import { TraceReader } from '../src/trace/trace-reader.js';
+import { openIndex } from './backends.js';
+
+/** Blocks that a worker is taken to hold. */
+const CAPACITY = 5_000;
 
 /** A request of a trace, ready to be asked for and fed. */
 export interface Request {
@@ -18,6 +22,8 @@ export interface Requests {
   readonly sessions: number;
   /** Blocks of all prompts together. */
   readonly blocks: number;
+  /** Blocks that a bounded slot holds: fewer where a trace is so small that nothing would ever have to go. */
+  readonly capacity: number;
 }
 
 /**
@@ -40,5 +46,15 @@ export async function readRequests(
     blocks += seq.length;
     if (all.push({ seq, session, slot: session % slots, nowMs: timestampMs }) >= most) break;
   }
-  return { all, slots, sessions: sessions.size, blocks };
+  const capacity = Math.min(CAPACITY, Math.ceil(differentBlocks(all, seam) / (2 * slots)));
+  return { all, slots, sessions: sessions.size, blocks, capacity };
+}
+
+function differentBlocks(requests: readonly Request[], seam: Seam): number {
+  const result = new Float64Array(RESULT_LENGTH);
+  const index = openIndex(seam, 1);
+  for (const { seq } of requests) index.store(0, index.incarnation(0), seq, undefined, 0, result);
+  const { blocks } = index.stats();
+  index.close();
+  return Math.max(1, blocks);
 }

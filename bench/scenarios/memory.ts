@@ -10,7 +10,7 @@ await runScenario('memory', async ({ quick, trace, note, check, progress }) => {
   const addon = benchAddon();
   if (addon.allocatedBytes === undefined)
     note('allocator ÷ reserved is left out: only on Linux can it be asked');
-  const requests = await readRequests(trace, nativeSeam(), { slots: SLOTS, ...(quick ? { most: 100 } : {}) });
+  const requests = await readRequests(trace, nativeSeam(), { slots: SLOTS, ...(quick ? { most: 700 } : {}) });
   const figures: Figure[] = [];
   for (const [name, fill] of Object.entries(layouts)) {
     progress(`${basename(trace)}, ${name}`);
