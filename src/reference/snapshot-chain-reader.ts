@@ -1,12 +1,12 @@
 import { SLOT_MODE } from '../native/seam.js';
 import type { Block, IndexState, Predecessor } from './index-state.js';
 import { type ByteReader, demand } from './snapshot-bytes.js';
-import { BYTES, KIND, KNOWN, MAX_CHAIN } from './snapshot-format.js';
+import { BYTES, KIND, KNOWN, MAX_CHAIN, MAX_STAMP } from './snapshot-format.js';
 
-/** Blocks whose stamps fall by one from `newest` on, which may be as large as a file says. */
+/** Blocks whose stamps fall by one from `newest` on. */
 interface StampedRange {
   readonly hashes: readonly bigint[];
-  readonly newest: bigint;
+  readonly newest: number;
   readonly ms: number;
 }
 
@@ -15,7 +15,7 @@ export class ChainReader {
   readonly #state: IndexState;
   /** By slot, and under KNOWN. */
   readonly #ranges = new Map<number, StampedRange[]>();
-  #newest = -1n;
+  #newest = -1;
 
   constructor(state: IndexState) {
     this.#state = state;
@@ -35,7 +35,7 @@ export class ChainReader {
   }
 
   /** After the last chain: gives the stamps. Answers the newest, −1: none. */
-  finish(): bigint {
+  finish(): number {
     const { slots, blocks, known } = this.#state;
     for (const [slot, holder] of slots.entries()) {
       if (holder?.mode !== SLOT_MODE.bounded) continue;
@@ -103,13 +103,13 @@ export class ChainReader {
       const { slot, begin, end } = interval;
       const newest = payload.u64();
       const ms = payload.f64();
-      demand(Number.isFinite(ms) && newest >= BigInt(end - begin - 1));
+      demand(newest < MAX_STAMP && Number.isFinite(ms));
       const stamped = hashes.slice(begin, end);
       if (slot === KNOWN) demand(ms === 0);
       else this.#demandHeld(slot, SLOT_MODE.bounded, stamped);
       const ranges = this.#ranges.get(slot) ?? [];
       this.#ranges.set(slot, ranges);
-      ranges.push({ hashes: stamped, newest, ms });
+      ranges.push({ hashes: stamped, newest: Number(newest), ms });
       last = interval;
     }
   }
@@ -137,12 +137,11 @@ export class ChainReader {
   /** Sorts ranges rather than blocks, and demands that they do not meet. */
   #stamp(slot: number, give: (hash: bigint, stamp: number, ms: number) => void): void {
     const ranges = this.#ranges.get(slot) ?? [];
-    ranges.sort((a, b) => (a.newest < b.newest ? -1 : 1));
-    let before = -1n;
+    ranges.sort((a, b) => a.newest - b.newest);
+    let before = -1;
     for (const { hashes, newest, ms } of ranges) {
-      const oldest = newest - BigInt(hashes.length - 1);
-      demand(oldest > before);
-      for (let i = hashes.length - 1; i >= 0; i--) give(hashes[i]!, Number(newest) - i, ms);
+      demand(newest - (hashes.length - 1) > before);
+      for (let i = hashes.length - 1; i >= 0; i--) give(hashes[i]!, newest - i, ms);
       before = newest;
     }
     if (before > this.#newest) this.#newest = before;

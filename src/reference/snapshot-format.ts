@@ -33,7 +33,7 @@ export const MAX_U32 = 0xffff_ffff;
 export const KIND = { root: 0, hash: 1, unknown: 2 } as const;
 /** In the place of a slot: the stamps of known blocks. */
 export const KNOWN = MAX_U32;
-/** Far below 2^53, so that no call that follows can come near it. */
+/** Stamps are below it; far below 2^53, so that no call that follows can come near that. */
 export const MAX_STAMP = 2n ** 52n;
 /** Bytes of an entry, so that a count can be held against what is left of the file. */
 export const BYTES = {

@@ -22,7 +22,7 @@ export function decodeSnapshot(
   checksum: Checksum,
 ): IndexState | string {
   const reader = new ByteReader(bytes);
-  const reading: Reading = { state: emptyState(options), newestStamp: -1n };
+  const reading: Reading = { state: emptyState(options), newestStamp: -1 };
   let section = 'header';
   try {
     demand(reader.u32() === MAGIC && reader.u32() === VERSION);
@@ -43,7 +43,7 @@ export function decodeSnapshot(
 interface Reading {
   readonly state: IndexState;
   /** −1: no block has a stamp. */
-  newestStamp: bigint;
+  newestStamp: number;
 }
 
 function openSection(reader: ByteReader, bytes: Uint8Array, tag: number, checksum: Checksum): ByteReader {
@@ -61,8 +61,7 @@ const READ: Record<Section, (payload: ByteReader, reading: Reading) => void> = {
   slots(payload, { state: { slots, incarnations } }) {
     const live = payload.count(BYTES.slot);
     for (let i = 0; i < live; i++) {
-      const slot = payload.u32();
-      demand(!(slot in incarnations));
+      const slot = readNewSlot(payload, incarnations);
       incarnations[slot] = readIncarnation(payload);
       const holder = emptySlot();
       holder.mode = payload.u32();
@@ -83,8 +82,7 @@ const READ: Record<Section, (payload: ByteReader, reading: Reading) => void> = {
     }
     const free = payload.count(BYTES.freeSlot);
     for (let i = 0; i < free; i++) {
-      const slot = payload.u32();
-      demand(!(slot in incarnations));
+      const slot = readNewSlot(payload, incarnations);
       incarnations[slot] = readIncarnation(payload);
     }
     demand(incarnations.length === live + free);
@@ -131,6 +129,13 @@ const READ: Record<Section, (payload: ByteReader, reading: Reading) => void> = {
 
   end() {},
 };
+
+/** The largest number is no place of an array. */
+function readNewSlot(payload: ByteReader, incarnations: readonly number[]): number {
+  const slot = payload.u32();
+  demand(slot !== MAX_U32 && !(slot in incarnations));
+  return slot;
+}
 
 /** Restoring raises it once more. */
 function readIncarnation(payload: ByteReader): number {
