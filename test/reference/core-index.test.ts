@@ -1,70 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type CoreIndex, MODE, RESULT, RESULT_LENGTH } from '../../src/native/seam.js';
-import { createReferenceIndex } from '../../src/reference/core-index.js';
-import { createReferenceHasher } from '../../src/reference/hash.js';
-
-const hasher = await createReferenceHasher();
-
-/** The seam with small conveniences: numbers for hashes, results as objects, the present incarnation. */
-class Handy {
-  readonly index: CoreIndex;
-  readonly result = new Float64Array(RESULT_LENGTH);
-
-  constructor(maxSessions = 0) {
-    this.index = createReferenceIndex({ maxSessions }, hasher);
-  }
-
-  slots(count: number): number[] {
-    return Array.from({ length: count }, () => this.index.addSlot());
-  }
-
-  store(slot: number, seq: number[], parent?: number | null, nowMs = 0) {
-    const told = typeof parent === 'number' ? BigInt(parent) : parent;
-    const ok = this.index.store(slot, this.index.incarnation(slot), hashes(seq), told, nowMs, this.result);
-    expect(ok).toBe(true);
-    return this.#result();
-  }
-
-  remove(slot: number, seq: number[]) {
-    expect(this.index.remove(slot, this.index.incarnation(slot), hashes(seq), this.result)).toBe(true);
-    return this.#result();
-  }
-
-  own(session: number, seq: number[], nowMs = 0) {
-    const number = this.index.own(session, hashes(seq), nowMs, this.result);
-    return { session: number, ...this.#result(), ended: this.result[RESULT.ended] };
-  }
-
-  overlap(seq: number[], mode: number = MODE.prefix): number[] {
-    const out = new Uint32Array(this.index.slotCount());
-    this.index.overlap(hashes(seq), mode, out);
-    return Array.from(out);
-  }
-
-  exclusive(session: number, seq: number[], maxOwners = 1, mode: number = MODE.prefix): number[] {
-    const out = new Uint32Array(this.index.slotCount());
-    this.index.exclusiveOverlap(session, hashes(seq), mode, maxOwners, out);
-    return Array.from(out);
-  }
-
-  fair(seq: number[]): number[] {
-    const out = new Float64Array(this.index.slotCount());
-    this.index.fairOverlap(hashes(seq), out);
-    return Array.from(out);
-  }
-
-  #result() {
-    const [applied, duplicate, unknown, orphaned, rejected, firstBad] = this.result;
-    expect(this.index.validate()).toBe('');
-    return { applied, duplicate, unknown, orphaned, rejected, firstBad };
-  }
-}
-
-function hashes(numbers: number[]): BigUint64Array {
-  return BigUint64Array.from(numbers, BigInt);
-}
-
-const NOTHING = { applied: 0, duplicate: 0, unknown: 0, orphaned: 0, rejected: 0, firstBad: -1 };
+import { MODE, STATUS } from '../../src/native/seam.js';
+import { Handy, hashes, NOTHING } from './handy.js';
 
 describe('the reference index', () => {
   it('counts stores, duplicates and removals', () => {
@@ -93,7 +29,7 @@ describe('the reference index', () => {
     expect(x.store(a, [7, 8], 8, 6)).toEqual({ ...NOTHING, rejected: 2, firstBad: 0 });
     x.store(a, [20, 21], null, 5);
     expect(x.store(a, [20], 21, 6)).toEqual({ ...NOTHING, rejected: 1, firstBad: 0 });
-    expect(x.index.lastStoreMs(a)).toBe(5);
+    expect(x.figures(a).lastStoreMs).toBe(5);
     expect(x.index.stats().rejected).toBe(9);
     expect(x.index.contains(7n)).toBe(false);
   });
@@ -138,7 +74,7 @@ describe('the reference index', () => {
     expect(x.index.slotCount()).toBe(3);
     expect(x.index.addSlot()).toBe(b);
     expect(x.index.incarnation(b)).toBe(2);
-    expect(x.index.store(b, 1, hashes([1]), undefined, 0, x.result)).toBe(false);
+    expect(x.index.store(b, 1, hashes([1]), undefined, 0, x.result)).toBe(STATUS.unknownWorker);
     expect(x.index.clear(b, 1)).toBe(-1);
     expect(x.overlap([1])).toEqual([0, 0, 0]);
     x.index.removeSlot(c, 1);
@@ -171,7 +107,7 @@ describe('the reference index', () => {
   });
 
   it('ends the least recently owning session beyond maxSessions, and idle ones', () => {
-    const x = new Handy(2);
+    const x = new Handy({ maxSessions: 2 });
     x.own(0, [1], 10);
     x.own(0, [2], 20);
     x.own(1, [1], 30);
@@ -200,7 +136,7 @@ describe('the reference index', () => {
     expect(y.index.validate()).toBe('');
     expect(y.index.dump().split('\n').sort()).toEqual(x.index.dump().split('\n').sort());
     expect(y.index.stats()).toEqual(x.index.stats());
-    expect([y.index.incarnation(a), y.index.incarnation(c), y.index.lastStoreMs(a)]).toEqual([2, 2, 7]);
+    expect([y.index.incarnation(a), y.index.incarnation(c), y.figures(a).lastStoreMs]).toEqual([2, 2, 7]);
     expect(y.index.addSlot()).toBe(b);
     expect(y.index.incarnation(b)).toBe(3);
   });
