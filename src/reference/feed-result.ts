@@ -7,14 +7,13 @@ export function clearResult(result: Float64Array): void {
 
 /** Hash by hash; counts where `apply` finds what it needs (applied) and where not (unknown). */
 export function applyEach(seq: BigUint64Array, result: Float64Array, apply: (hash: bigint) => boolean): void {
+  let applied = 0;
   for (const [i, hash] of seq.entries()) {
-    if (apply(hash)) {
-      result[RESULT.applied]!++;
-      continue;
-    }
-    result[RESULT.unknown]!++;
-    noteBad(result, i);
+    if (apply(hash)) applied++;
+    else noteBad(result, i);
   }
+  result[RESULT.applied] = applied;
+  result[RESULT.unknown] = seq.length - applied;
 }
 
 /** `at` may be the first bad place. */

@@ -1,4 +1,4 @@
-import type { IndexState, Session, Slot } from './index-state.js';
+import type { Block, IndexState, Session, Slot } from './index-state.js';
 
 /** A known block becomes resident; answers false when it was. */
 export function hold(state: IndexState, slot: number, holder: Slot, hash: bigint): boolean {
@@ -9,21 +9,20 @@ export function hold(state: IndexState, slot: number, holder: Slot, hash: bigint
   return true;
 }
 
-/** A resident block leaves the slot, with all that the slot knows of it. */
-export function release(state: IndexState, holder: Slot, hash: bigint): void {
-  holder.blocks.delete(hash);
-  holder.stamps.delete(hash);
-  holder.copies.delete(hash);
-  holder.pins.delete(hash);
-  state.blocks.get(hash)!.holders--;
-  forgetUnknown(state, hash);
+/** A block leaves the slot, with all that the slot knows of it; answers false when it was not resident. */
+export function release(state: IndexState, holder: Slot, hash: bigint): boolean {
+  const { blocks, stamps, copies, pins } = holder;
+  if (!blocks.delete(hash)) return false;
+  // Asking an empty map costs as much as asking a full one.
+  if (stamps.size > 0) stamps.delete(hash);
+  if (copies.size > 0) copies.delete(hash);
+  if (pins.size > 0) pins.delete(hash);
+  unhold(state, hash);
+  return true;
 }
 
 export function releaseAll(state: IndexState, holder: Slot): void {
-  for (const hash of holder.blocks) {
-    state.blocks.get(hash)!.holders--;
-    forgetUnknown(state, hash);
-  }
+  for (const hash of holder.blocks) unhold(state, hash);
   holder.blocks.clear();
   holder.stamps.clear();
   holder.copies.clear();
@@ -41,12 +40,18 @@ export function take(state: IndexState, owner: Session, hash: bigint): boolean {
 /** The owner of a block is it no longer. */
 export function disown(state: IndexState, owner: Session, hash: bigint): void {
   owner.blocks.delete(hash);
-  state.blocks.get(hash)!.owners--;
-  forgetUnknown(state, hash);
+  const block = state.blocks.get(hash)!;
+  block.owners--;
+  forgetUnknown(state, hash, block);
 }
 
-function forgetUnknown({ blocks, known }: IndexState, hash: bigint): void {
-  const { holders, owners } = blocks.get(hash)!;
+function unhold(state: IndexState, hash: bigint): void {
+  const block = state.blocks.get(hash)!;
+  block.holders--;
+  forgetUnknown(state, hash, block);
+}
+
+function forgetUnknown({ blocks, known }: IndexState, hash: bigint, { holders, owners }: Block): void {
   if (holders > 0 || owners > 0) return;
   blocks.delete(hash);
   if (known.size > 0) known.delete(hash);

@@ -23,12 +23,14 @@ export function own(
   sessions.set(number, owner);
   tellPredecessors(state, hashes, undefined);
   const newcomers: Newcomers | undefined = isBounded(state) ? new Map() : undefined;
+  let applied = 0;
   for (const [i, hash] of hashes.entries()) {
     if (!take(state, owner, hash)) continue;
-    result[RESULT.applied]!++;
+    applied++;
     newcomers?.set(hash, i);
   }
-  result[RESULT.duplicate] = hashes.length - result[RESULT.applied]!;
+  result[RESULT.applied] = applied;
+  result[RESULT.duplicate] = hashes.length - applied;
   stampCall(state, hashes, undefined, nowMs);
   result[RESULT.ended] = endBeyondBound(state);
   if (newcomers) enforceBounds(state, { slot: -1, newcomers, result });

@@ -70,12 +70,11 @@ export function admit(
 
 /** Takes one copy of each block away; a block leaves with its last. */
 export function remove(state: IndexState, holder: Slot, seq: BigUint64Array, result: Float64Array): void {
-  const { blocks, copies } = holder;
+  const { copies } = holder;
   applyEach(seq, result, (hash) => {
-    if (!blocks.has(hash)) return false;
-    const further = copies.get(hash) ?? 0;
-    if (further === 0) release(state, holder, hash);
-    else if (further === 1) copies.delete(hash);
+    const further = copies.size > 0 ? copies.get(hash) : undefined;
+    if (further === undefined) return release(state, holder, hash);
+    if (further === 1) copies.delete(hash);
     else copies.set(hash, further - 1);
     return true;
   });
