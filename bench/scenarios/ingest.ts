@@ -14,12 +14,13 @@ type Replay = typeof replay;
 await runScenario('ingest', async (context) => {
   const { quick, trace, progress } = context;
   const native = nativeSeam();
-  progress('unbounded slots, with and without the machinery of bounds');
-  const unbounded = raceWithoutBounds(context, native);
-
   const reference = await referenceSeam();
   const most = quick ? { most: 700 } : {};
   const requests = await readRequests(trace, native, { slots: SLOTS, ...most });
+
+  progress('unbounded slots, with and without the machinery of bounds');
+  const unbounded = raceWithoutBounds(context, native);
+
   progress(`${basename(trace)}: once through both backends`);
   const { blocks } = requests;
   compareAnswers(context, trace, native, reference, requests);

@@ -34,7 +34,7 @@ export function benchCommand(): Command {
     .action(async (scenarios: string[], flags: BenchFlags, command: Command) => {
       const { trace, out } = flags;
       if (trace !== undefined && !chosenScenarios(scenarios).some(({ replaysTrace }) => replaysTrace)) {
-        command.error(`error: ${scenarios.join(' and ')} replays no trace, so --trace has no part in it`);
+        command.error(`error: --trace has no part in this: ${scenarios.join(' and ')} replay no trace`);
       }
       if (trace !== undefined && out !== undefined && isSameFile(trace, out)) {
         command.error(`error: --out ${out} is the trace itself, which it would overwrite`);

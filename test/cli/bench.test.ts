@@ -1,14 +1,26 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { ScenarioResult } from '../../bench/harness.js';
 import { findAddon } from '../../src/native/load.js';
-import { compiledCli } from './support.js';
+import { compiledCli, root } from './support.js';
 
 const kvidx = compiledCli();
 const folder = mkdtempSync(join(tmpdir(), 'kvidx-bench-'));
 afterAll(() => rmSync(folder, { recursive: true }));
+
+const EXAMPLE = join(root, 'examples/agentic-mini.jsonl.gz');
+const trace = join(folder, 'three.jsonl');
+writeFileSync(
+  trace,
+  [[1], [1, 2], [1, 3]]
+    .map(
+      (ids) =>
+        `${JSON.stringify({ timestamp: 0, input_length: 512 * ids.length, output_length: 1, hash_ids: ids })}\n`,
+    )
+    .join(''),
+);
 
 const addon = findAddon('kvidx');
 const built = 'addon' in addon && 'addon' in findAddon('kvidx_bench');
@@ -19,13 +31,25 @@ describe('kvidx bench', () => {
   it('lists its scenarios', async () => {
     const { code, stdout } = await kvidx(['bench', '--list']);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^hash .*\nindex .*\n$/);
+    expect(stdout).toMatch(/^hash .*\nindex .*\ningest .*\nmemory .*\nsoak .* \(only when named\)\n$/);
   });
 
   it('exits with 2 when a scenario is unknown', async () => {
     const { code, stdout, stderr } = await kvidx(['bench', 'nonsense']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toMatch(/hash, index/);
+    expect(stderr).toMatch(/hash, index, ingest, memory, soak/);
+  });
+
+  it('exits with 2 when no scenario would replay the trace', async () => {
+    const { code, stderr } = await kvidx(['bench', 'hash', 'index', '--trace', EXAMPLE]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/hash and index replay no trace/);
+  });
+
+  it('exits with 2 when the result would overwrite the trace', async () => {
+    const { code, stderr } = await kvidx(['bench', 'ingest', '--trace', EXAMPLE, '--out', EXAMPLE]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/--out .* is the trace itself/);
   });
 
   it.runIf(built)(
@@ -39,6 +63,8 @@ describe('kvidx bench', () => {
       expect(report.scenarios.map(({ scenario, quick }) => [scenario, quick])).toEqual([
         ['hash', true],
         ['index', true],
+        ['ingest', true],
+        ['memory', true],
       ]);
       for (const { checks, figures } of report.scenarios) {
         expect(checks).not.toHaveLength(0);
@@ -52,6 +78,40 @@ describe('kvidx bench', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/xxhash-wasm ÷ native .* x /);
     expect(stdout).toMatch(/asserted: both backends give the same 2818 seq hashes/);
+  });
+
+  it.runIf(built)('replays a trace on both backends, and asserts that they agree', async () => {
+    const { code, stdout } = await kvidx(['bench', 'ingest', '--quick', '--trace', trace]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /asserted: three\.jsonl: both backends give equal overlaps and results for 3 requests/,
+    );
+    expect(stdout).toMatch(/store and own: reference ÷ native /);
+    expect(stdout).toMatch(/unbounded slots: store ÷ without the machinery /);
+  });
+
+  it.runIf(built && process.platform === 'linux')('asks the allocator what an index takes', async () => {
+    const { code, stdout } = await kvidx(['bench', 'memory', '--quick', '--json']);
+    expect(code).toBe(0);
+    const { figures, notes }: ScenarioResult = JSON.parse(stdout).scenarios[0];
+    expect(notes).toEqual([]);
+    const ratios = figures.filter(({ name }) => name.endsWith('allocator ÷ reserved'));
+    expect(ratios.length).toBeGreaterThan(5);
+    for (const { name, value } of ratios) expect(Math.abs(value - 1), name).toBeLessThan(0.05);
+  });
+
+  it.runIf(built)('names the line of a bad trace', async () => {
+    const bad = join(folder, 'bad.jsonl');
+    writeFileSync(bad, 'no trace\n');
+    const { code, stderr } = await kvidx(['bench', 'ingest', '--quick', '--trace', bad]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/\nkvidx: bench ingest: .*bad\.jsonl:1: .*\n$/);
+  });
+
+  it.runIf(built)('soaks an index when asked by name', async () => {
+    const { code, stdout } = await kvidx(['bench', 'soak', '--quick']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/asserted: 200,000 operations: validate finds nothing/);
   });
 
   it.runIf(built)('measures the addon whatever KVIDX_BACKEND says', async () => {
@@ -73,7 +133,7 @@ describe('kvidx bench', () => {
     const { code, stderr } = await kvidx(['bench', '--quick', '--out', out], { stopReading: true });
     expect(code).toBe(0);
     expect(stderr).not.toMatch(/Error|kvidx:/);
-    expect(JSON.parse(readFileSync(out, 'utf8')).scenarios).toHaveLength(2);
+    expect(JSON.parse(readFileSync(out, 'utf8')).scenarios).toHaveLength(4);
   });
 
   it.runIf(built)('ends quietly when nobody reads what it prints, and there is no file', async () => {
@@ -90,6 +150,20 @@ describe('kvidx bench without an addon', () => {
     const { code, stdout, stderr } = await bare(['bench', '--quick']);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^kvidx: .*kvidx\.node.*npm run build:native.*npm rebuild kvidx.*\n$/);
+  });
+});
+
+describe.runIf(built)('kvidx bench without the addon that has no bounds', () => {
+  const paths = ['kvidx', 'kvidx_bench']
+    .map(findAddon)
+    .flatMap((search) => ('path' in search ? search.path : []));
+  const some = compiledCli({ addons: paths });
+
+  it('says what it leaves out', async () => {
+    const { code, stdout } = await some(['bench', 'ingest', '--quick', '--trace', trace]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/unbounded slots: not compared, kvidx_unbounded\.node was not built/);
+    expect(stdout).not.toMatch(/without the machinery /);
   });
 });
 
