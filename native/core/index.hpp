@@ -314,8 +314,6 @@ class Index {
   void prune_if_overgrown(RunList& list, IntervalList Run::*members, uint32_t id) const;
   void prune_members(const Run& run);
   void drop_run(uint32_t run);
-  void move_side(uint32_t from, Range range, uint32_t to, int delta);
-  void reserve_side(uint32_t left, uint32_t right);
 
   // residency.cpp, ownership.cpp
   Status check(SlotRef) const;
@@ -336,7 +334,7 @@ class Index {
   void disown(uint32_t run, Range range, std::vector<Interval>& behind, std::vector<OwnerStep>& steps);
   void attach_owners(uint32_t run, std::span<const Interval> owners, std::span<const OwnerStep> steps);
 
-  // bounds.cpp, stamps.cpp, report.cpp
+  // bounds.cpp, sides.cpp, report.cpp
   bool bounded(const Slot& slot) const { return kWithBounds && slot.mode == SlotMode::kBounded; }
   bool counted(const Slot& slot) const { return kWithBounds && slot.mode == SlotMode::kCounted; }
   bool bounds_all() const { return kWithBounds && options_.max_blocks != 0; }
@@ -349,6 +347,8 @@ class Index {
   void cut_stamps(uint32_t id, uint32_t run, Range range);
   void enqueue(uint32_t id, uint32_t run, const StampItem& item);
   void enqueue_range(uint32_t id, uint32_t run, Range range);
+  void move_side(uint32_t from, Range range, uint32_t to, int delta);
+  void reserve_side(uint32_t left, uint32_t right);
   const StampItem* queued(uint32_t id, EvictionQueue::Entry entry) const;
   Range last_unpinned(uint32_t id, uint32_t run, Range range) const;
   Victims next_victims(uint32_t id, uint64_t most);

@@ -1,4 +1,5 @@
-// Stamps: when each block was last named, and which stretch of blocks is therefore next to go.
+// What stands beside runs: stamps (when each block was last named, and which stretch of blocks is therefore next to go), and
+// the moves of all of it when runs change their shape.
 #include "core/index.hpp"
 
 namespace kvidx {
@@ -94,6 +95,42 @@ Index::Victims Index::next_victims(uint32_t id, uint64_t most) {
     const Range range{pos(free.end - n), free.end};
     return {entry.run, range, item->value.advanced(static_cast<uint32_t>(range.begin - item->begin)).order};
   }
+}
+
+/// What stands beside `range` of a run comes beside another run, `delta` positions further. No item crosses the range's ends.
+void Index::move_side(uint32_t from, Range range, uint32_t to, int delta) {
+  RunSide* src = side(from);
+  if (src == nullptr) return;
+  RunSide& dst = sides_.get(to);
+  const auto move_items = [&](auto& before, auto& after, auto&& moved) {
+    const auto view = before.view();
+    auto items = std::vector(view.begin(), view.end());
+    std::erase_if(items, [&](const auto& item) { return item.begin < range.begin || item.end > range.end; });
+    for (const auto& item : items) {
+      before.subtract(item.id, item.begin, item.end);
+      moved(after.assign(item.id, pos(static_cast<uint64_t>(item.begin + delta)),
+                         pos(static_cast<uint64_t>(item.end + delta)), item.value));
+    }
+  };
+  const auto nothing = [](const auto&) {};
+  move_items(src->copies, dst.copies, nothing);
+  move_items(src->pins, dst.pins, nothing);
+  std::vector<StampItem> stamps;
+  move_items(src->stamps, dst.stamps, [&](const StampItem& item) { stamps.push_back(item); });
+  for (const StampItem& item : stamps) enqueue(item.id, to, item);
+  sides_.drop_if_empty(from);
+  sides_.drop_if_empty(to);
+}
+
+/// Makes room for move_side() of a whole run.
+void Index::reserve_side(uint32_t left, uint32_t right) {
+  const RunSide* src = side(right);
+  if (src == nullptr) return;
+  RunSide& dst = sides_.get(left);
+  dst.stamps.reserve_more(src->stamps.size());
+  dst.copies.reserve_more(src->copies.size());
+  dst.pins.reserve_more(src->pins.size());
+  for (const StampItem& item : src->stamps.view()) queue(item.id).reserve_more(src->stamps.size());
 }
 
 }  // namespace kvidx
