@@ -1,5 +1,6 @@
 // Bounds: a slot's capacity and ttl, and a bound of the whole index. What has to go goes oldest first, by stretches of blocks.
 #include <algorithm>
+#include <functional>
 
 #include "core/index.hpp"
 
@@ -54,8 +55,9 @@ bool Index::is_new(const Call& call, uint32_t run, Pos at, uint64_t stamp) const
   if (call.before)
     return !std::binary_search(call.before->begin(), call.before->end(), runs_[run].blocks[at]);
   const uint64_t i = call.base + (call.n - 1) - stamp;
-  return std::any_of(newcomers_.begin(), newcomers_.end(),
-                     [i](const CallRange& range) { return range.begin <= i && i < range.end; });
+  const auto range = std::upper_bound(newcomers_.begin(), newcomers_.end(), i,
+                                      [](uint64_t at, const CallRange& r) { return at < r.end; });
+  return range != newcomers_.end() && range->begin <= i;
 }
 
 /// Counts those of the victims as rejected that the call itself has brought; answers them, falling.
@@ -105,7 +107,7 @@ void Index::evict_resident(uint32_t number, const Victims& victims, Cause cause,
   if (call) call->result.evicted += old;
   if (history_.on()) {
     for (Pos at = victims.range.end; at-- > victims.range.begin;) {
-      if (std::find(fresh.begin(), fresh.end(), at) == fresh.end())
+      if (!std::binary_search(fresh.begin(), fresh.end(), at, std::greater<>()))
         history_.record(number, runs_[victims.run].blocks[at], cause);
     }
   }
@@ -129,7 +131,7 @@ void Index::evict_known(const Victims& victims, Call* call) {
   }
   if (history_.on()) {
     for (Pos at = range.end; at-- > range.begin;) {
-      const bool is_fresh = std::find(fresh.begin(), fresh.end(), at) != fresh.end();
+      const bool is_fresh = std::binary_search(fresh.begin(), fresh.end(), at, std::greater<>());
       for (const Interval& v : holders) {
         if (v.begin <= at && at < v.end && !(is_fresh && v.id == storing))
           history_.record(v.id, run.blocks[at], Cause::kBound);

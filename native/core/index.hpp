@@ -151,7 +151,7 @@ class Index {
   uint32_t slot_count() const;
   /// 0 when the slot is not live.
   uint32_t incarnation(uint32_t slot) const {
-    return slot < slots_.size() && slots_[slot].live ? slots_[slot].incarnation : 0;
+    return slot < slots_.size() && slots_[slot].live ? incarnations_[slot] : 0;
   }
   std::vector<uint32_t> slot_numbers() const;
 
@@ -240,7 +240,6 @@ class Index {
   };
   struct Slot : SlotFigures {
     bool live = false;
-    uint32_t incarnation = 0;
     RunList runs;
     EvictionQueue queue;                                         // when bounded
     double oldest_ms = std::numeric_limits<double>::infinity();  // no stamp is older
@@ -392,7 +391,8 @@ class Index {
   IndexOptions options_;
   RunSlab runs_;
   BlockTable table_;
-  std::vector<Slot> slots_;
+  std::vector<Slot> slots_;              // the last one is live
+  std::vector<uint32_t> incarnations_;   // of every number ever used
   uint32_t lowest_free_slot_ = 0;        // none is free below
   std::vector<Session> sessions_;        // by number; place 0 stays empty
   std::vector<uint32_t> free_sessions_;  // a heap, smallest on top

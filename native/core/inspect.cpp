@@ -31,10 +31,11 @@ IndexStats Index::stats() const {
   uint64_t used = sizeof(Index) + table_.used_bytes() + s.runs * sizeof(Run) + s.blocks * sizeof(SeqHash);
   uint64_t reserved =
       sizeof(Index) + table_.reserved_bytes() + runs_.reserved_bytes() +
-      heap_bytes(slots_.capacity() * sizeof(Slot)) + heap_bytes(placed_.capacity() * sizeof(Placed)) +
-      heap_bytes(known_.capacity() * sizeof(Stretch)) + heap_bytes(ranges_.capacity() * sizeof(Range)) +
-      heap_bytes(parts_.capacity() * sizeof(Range)) + heap_bytes(newcomers_.capacity() * sizeof(CallRange)) +
-      heap_bytes(pieces_.capacity() * sizeof(Piece)) + heap_bytes(lead_.capacity() * sizeof(uint32_t));
+      heap_bytes(slots_.capacity() * sizeof(Slot)) + heap_bytes(incarnations_.capacity() * sizeof(uint32_t)) +
+      heap_bytes(placed_.capacity() * sizeof(Placed)) + heap_bytes(known_.capacity() * sizeof(Stretch)) +
+      heap_bytes(ranges_.capacity() * sizeof(Range)) + heap_bytes(parts_.capacity() * sizeof(Range)) +
+      heap_bytes(newcomers_.capacity() * sizeof(CallRange)) + heap_bytes(pieces_.capacity() * sizeof(Piece)) +
+      heap_bytes(lead_.capacity() * sizeof(uint32_t));
   for (uint32_t id = 0; id < runs_.used(); ++id) {
     const Run& run = runs_[id];
     if (!run.live()) continue;
@@ -158,6 +159,7 @@ void Index::compact() {
   std::make_heap(free_sessions_.begin(), free_sessions_.end(), std::greater<>());
   sessions_.shrink_to_fit();
   slots_.shrink_to_fit();
+  incarnations_.shrink_to_fit();
   free_scratch();
 #if defined(__GLIBC__)
   malloc_trim(0);

@@ -9,36 +9,31 @@ Index::Index(IndexOptions options) : options_(options), sessions_(1), history_(o
 
 Status Index::check(SlotRef ref) const {
   const bool alive =
-      ref.slot < slots_.size() && slots_[ref.slot].live && slots_[ref.slot].incarnation == ref.incarnation;
+      ref.slot < slots_.size() && slots_[ref.slot].live && incarnations_[ref.slot] == ref.incarnation;
   return alive ? Status::kOk : Status::kUnknownWorker;
 }
 
 SlotRef Index::add_slot() {
   uint32_t& slot = lowest_free_slot_;
   while (slot < slots_.size() && slots_[slot].live) ++slot;
+  if (slot == incarnations_.size()) incarnations_.push_back(0);
   if (slot == slots_.size()) slots_.emplace_back();
-  const uint32_t incarnation = slots_[slot].incarnation + 1;
-  slots_[slot] = Slot{};
   slots_[slot].live = true;
-  slots_[slot].incarnation = incarnation;
-  return {slot, incarnation};
+  return {slot, ++incarnations_[slot]};
 }
 
 Status Index::remove_slot(SlotRef ref) {
   if (check(ref) != Status::kOk) return Status::kUnknownWorker;
   release_all(ref.slot);
   history_.forget_slot(ref.slot);
-  const uint32_t incarnation = slots_[ref.slot].incarnation;
   slots_[ref.slot] = Slot{};
-  slots_[ref.slot].incarnation = incarnation;
+  while (!slots_.empty() && !slots_.back().live) slots_.pop_back();
   lowest_free_slot_ = std::min(lowest_free_slot_, ref.slot);
   return Status::kOk;
 }
 
 uint32_t Index::slot_count() const {
-  size_t n = slots_.size();
-  while (n > 0 && !slots_[n - 1].live) --n;
-  return static_cast<uint32_t>(n);
+  return static_cast<uint32_t>(slots_.size());
 }
 
 std::vector<uint32_t> Index::slot_numbers() const {

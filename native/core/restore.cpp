@@ -57,45 +57,48 @@ struct Index::Loader {
   uint64_t known_stamps = 0;   // of blocks, not of slots
   uint64_t highest_stamp = 0;  // of all
 
+  /// Live and free numbers together are 0 … n − 1, so that what they take is bounded by the file.
   void slots(Reader in) const {
-    const uint32_t live = in.count(64);
-    std::vector<std::pair<uint32_t, Slot>> read;
-    for (uint32_t k = 0; k < live; ++k) {
+    struct Read {
+      uint32_t number, incarnation;
       Slot slot;
-      slot.live = true;
-      const auto number = in.get<uint32_t>();
-      slot.incarnation = in.get<uint32_t>();
-      const auto mode = in.get<uint32_t>(), degraded = in.get<uint32_t>();
-      slot.capacity = in.get<uint32_t>();
-      demand(mode <= static_cast<uint32_t>(SlotMode::kCounted) && degraded <= 1 && in.get<uint32_t>() == 0);
-      slot.mode = static_cast<SlotMode>(mode);
-      slot.degraded = degraded == 1;
-      slot.last_store_ms = in.get<double>();
-      slot.ttl_ms = in.get<double>();
-      slot.evicted_by_capacity = in.get<uint64_t>();
-      slot.evicted_by_bound = in.get<uint64_t>();
-      slot.expired = in.get<uint64_t>();
-      demand((slot.mode == SlotMode::kBounded) == (slot.capacity > 0));
-      demand(std::isfinite(slot.ttl_ms) && slot.ttl_ms >= 0 && (slot.capacity > 0 || slot.ttl_ms == 0));
-      demand(slot.incarnation < UINT32_MAX);
-      read.emplace_back(number, std::move(slot));
-    }
-    const uint32_t free = in.count(8);
-    for (uint32_t k = 0; k < free; ++k) {
-      Slot slot;
-      const auto number = in.get<uint32_t>();
-      slot.incarnation = in.get<uint32_t>();
-      demand(slot.incarnation < UINT32_MAX);
-      read.emplace_back(number, std::move(slot));
-    }
+    };
+    std::vector<Read> read;
+    const auto next = [&]() -> Slot& {
+      const auto number = in.get<uint32_t>(), incarnation = in.get<uint32_t>();
+      demand(incarnation < UINT32_MAX);
+      read.push_back({number, incarnation, {}});
+      return read.back().slot;
+    };
+    for (uint32_t left = in.count(64); left > 0; --left) live_slot(in, next());
+    for (uint32_t left = in.count(8); left > 0; --left) (void)next();
     demand(in.left() == 0);
     std::vector<bool> seen(read.size());
     index.slots_.resize(read.size());
-    for (auto& [number, slot] : read) {
-      demand(number < read.size() && !seen[number]);
-      seen[number] = true;
-      index.slots_[number] = std::move(slot);
+    index.incarnations_.resize(read.size());
+    for (Read& r : read) {
+      demand(r.number < read.size() && !seen[r.number]);
+      seen[r.number] = true;
+      index.incarnations_[r.number] = r.incarnation;
+      index.slots_[r.number] = std::move(r.slot);
     }
+    while (!index.slots_.empty() && !index.slots_.back().live) index.slots_.pop_back();
+  }
+
+  static void live_slot(Reader& in, Slot& slot) {
+    slot.live = true;
+    const auto mode = in.get<uint32_t>(), degraded = in.get<uint32_t>();
+    slot.capacity = in.get<uint32_t>();
+    demand(mode <= static_cast<uint32_t>(SlotMode::kCounted) && degraded <= 1 && in.get<uint32_t>() == 0);
+    slot.mode = static_cast<SlotMode>(mode);
+    slot.degraded = degraded == 1;
+    slot.last_store_ms = in.get<double>();
+    slot.ttl_ms = in.get<double>();
+    slot.evicted_by_capacity = in.get<uint64_t>();
+    slot.evicted_by_bound = in.get<uint64_t>();
+    slot.expired = in.get<uint64_t>();
+    demand((slot.mode == SlotMode::kBounded) == (slot.capacity > 0));
+    demand(std::isfinite(slot.ttl_ms) && slot.ttl_ms >= 0 && (slot.capacity > 0 || slot.ttl_ms == 0));
   }
 
   /// Live and free numbers together are 1 … n, so that what they take is bounded by the file.
@@ -248,10 +251,10 @@ std::string Index::restore(std::span<const uint8_t> bytes) {
   fresh.enforce_known(nullptr);
   // No life of a slot, of before or in the file, comes back: slots that the file does not know keep their
   // last number.
-  fresh.slots_.resize(std::max(fresh.slots_.size(), slots_.size()));
-  for (uint32_t slot = 0; slot < fresh.slots_.size(); ++slot) {
-    const uint32_t before = slot < slots_.size() ? slots_[slot].incarnation : 0;
-    fresh.slots_[slot].incarnation = std::max(before, fresh.slots_[slot].incarnation) + 1;
+  fresh.incarnations_.resize(std::max(fresh.incarnations_.size(), incarnations_.size()));
+  for (uint32_t slot = 0; slot < fresh.incarnations_.size(); ++slot) {
+    const uint32_t before = slot < incarnations_.size() ? incarnations_[slot] : 0;
+    fresh.incarnations_[slot] = std::max(before, fresh.incarnations_[slot]) + 1;
   }
   *this = std::move(fresh);
   return "";

@@ -48,7 +48,7 @@ void Index::enqueue(uint32_t id, uint32_t run, const StampItem& item) {
 
 /// Pins have gone from the range: its stretches may go again.
 void Index::enqueue_range(uint32_t id, uint32_t run, Range range) {
-  for (const StampItem& item : side(run)->stamps.of(id)) {
+  for (const StampItem& item : sides_.find(run)->stamps.of(id)) {
     if (item.begin >= range.end || item.end <= range.begin) continue;
     enqueue(id, run, item);
     if (id != kEverybody) slots_[id].oldest_ms = std::min(slots_[id].oldest_ms, item.value.ms);
@@ -67,7 +67,7 @@ const StampItem* Index::queued(uint32_t id, EvictionQueue::Entry entry) const {
 
 /// The last part of a range without pins: of the slot, or of anybody. Empty when all of it is pinned.
 Index::Range Index::last_unpinned(uint32_t id, uint32_t run, Range range) const {
-  const auto& pins = side(run)->pins;
+  const auto& pins = sides_.find(run)->pins;
   const auto relevant = id == kEverybody ? pins.view() : pins.of(id);
   for (bool cut = true; cut && range.begin < range.end;) {
     cut = false;

@@ -51,7 +51,7 @@ std::vector<uint8_t> Index::snapshot() const {
   for (const uint32_t slot : live) {
     out.put(slot);
     const Slot& s = slots_[slot];
-    out.put(s.incarnation);
+    out.put(incarnations_[slot]);
     out.put(static_cast<uint32_t>(s.mode));
     out.put(uint32_t{s.degraded});
     out.put(s.capacity);
@@ -62,11 +62,11 @@ std::vector<uint8_t> Index::snapshot() const {
     out.put(s.evicted_by_bound);
     out.put(s.expired);
   }
-  out.put(static_cast<uint32_t>(slots_.size() - live.size()));
-  for (uint32_t slot = 0; slot < slots_.size(); ++slot) {
-    if (slots_[slot].live) continue;
+  out.put(static_cast<uint32_t>(incarnations_.size() - live.size()));
+  for (uint32_t slot = 0; slot < incarnations_.size(); ++slot) {
+    if (incarnation(slot) != 0) continue;
     out.put(slot);
-    out.put(slots_[slot].incarnation);
+    out.put(incarnations_[slot]);
   }
   out.close();
 
