@@ -160,13 +160,7 @@ export interface CoreIndex {
    * Makes an empty slot an LRU estimate of at most `blocks` ≥ 1 blocks, or changes the bound of a bounded one, which
    * evicts at once. `ttlMs` > 0: see `expire`; 0: none. result: evicted. Answers a STATUS: notEmpty, otherMode, pinned.
    */
-  setCapacity(
-    slot: number,
-    incarnation: number,
-    blocks: number,
-    ttlMs: number,
-    result: Float64Array,
-  ): number;
+  setCapacity(slot: number, incarnation: number, blocks: number, ttlMs: number, result: Float64Array): number;
   /** From now on the empty slot counts the copies of each block. Answers a STATUS: notEmpty, otherMode. */
   countReferences(slot: number, incarnation: number): number;
   /** out: `Float64Array[SLOT_FIGURES_LENGTH]`, see SLOT_FIGURE. */
