@@ -18,7 +18,15 @@ void add(int64_t bytes) {
 
 /// Bytes that a block of the heap takes: what may be used of it, and the word of its size.
 int64_t cost(void* p) {
-  return p == nullptr ? 0 : static_cast<int64_t>(malloc_usable_size(p) + sizeof(size_t));
+  if (p == nullptr) return 0;
+#if defined(__GLIBC__)
+  // A large block is a mapping of its own. Alignment may have left memory in front of it, which stays taken; glibc
+  // (malloc.c, struct malloc_chunk) keeps its size in the word before the block's size.
+  constexpr size_t kMapped = 2, kFlags = 7;
+  const auto* words = static_cast<const size_t*>(p);
+  if ((words[-1] & kMapped) != 0) return static_cast<int64_t>((words[-1] & ~kFlags) + words[-2]);
+#endif
+  return static_cast<int64_t>(malloc_usable_size(p) + sizeof(size_t));
 }
 
 void* counted(void* p) {
