@@ -70,6 +70,15 @@ describe('the packed package, installed without install scripts', () => {
     expect(JSON.parse(stdout)).toHaveProperty('apc_upper_any_session');
   });
 
+  test('has every addon that its benches load', async () => {
+    const scenarios = ['ingest', 'memory', '--quick', '--json'];
+    const { stdout } = await run('npx', ['kvidx', 'bench', ...scenarios], { cwd: app });
+    const { scenarios: results } = JSON.parse(stdout);
+    expect(results).toHaveLength(2);
+    if (process.platform !== 'linux') return; // memory says there what it cannot count
+    for (const { notes } of results) expect(notes).toEqual([]);
+  });
+
   test('does what the README shows', async () => {
     const readme = await readFile(join(root, 'README.md'), 'utf8');
     const examples = [...readme.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code!);
