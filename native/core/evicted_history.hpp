@@ -1,7 +1,7 @@
 // The latest evictions, for people who ask where a block went. Off unless given a size.
 //
 // An entry is there exactly as long as the block has not come back to the slot and fewer than `most` others were evicted
-// since. Costs: O(1) an eviction or a block that becomes resident; about 110 bytes an entry.
+// since. Costs: O(1) an eviction or a block that becomes resident, a walk over all when a slot that lost blocks goes; about 110 bytes an entry.
 #pragma once
 
 #include <list>
@@ -33,9 +33,13 @@ class EvictedHistory {
     places_.erase(place);
   }
   void forget_slot(uint32_t slot) {
-    std::erase_if(places_, [slot](const auto& place) { return place.first.slot == slot; });
-    std::erase_if(entries_, [slot](const Entry& entry) { return entry.key.slot == slot; });
+    std::erase_if(entries_, [this, slot](const Entry& entry) {
+      if (entry.key.slot != slot) return false;
+      places_.erase(entry.key);
+      return true;
+    });
   }
+  void shrink() { places_.rehash(0); }
   Cause find(uint32_t slot, SeqHash hash) const {
     const auto place = places_.find({slot, hash});
     return place == places_.end() ? Cause::kNone : place->second->cause;

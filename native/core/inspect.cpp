@@ -160,6 +160,7 @@ void Index::compact() {
   sessions_.shrink_to_fit();
   slots_.shrink_to_fit();
   incarnations_.shrink_to_fit();
+  history_.shrink();
   free_scratch();
 #if defined(__GLIBC__)
   malloc_trim(0);

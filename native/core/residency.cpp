@@ -25,7 +25,8 @@ SlotRef Index::add_slot() {
 Status Index::remove_slot(SlotRef ref) {
   if (check(ref) != Status::kOk) return Status::kUnknownWorker;
   release_all(ref.slot);
-  history_.forget_slot(ref.slot);
+  const Slot& slot = slots_[ref.slot];
+  if (slot.evicted_by_capacity + slot.evicted_by_bound + slot.expired > 0) history_.forget_slot(ref.slot);
   slots_[ref.slot] = Slot{};
   while (!slots_.empty() && !slots_.back().live) slots_.pop_back();
   lowest_free_slot_ = std::min(lowest_free_slot_, ref.slot);

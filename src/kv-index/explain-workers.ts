@@ -22,7 +22,7 @@ export interface WorkerExplanation {
   readonly residentBlocks: number;
   /** Age of the last accepted store or full report, in ms; undefined: none. */
   readonly lastStoreAgeMs: number | undefined;
-  /** As in `stats`: `maxBlocks` took blocks from this worker, which may hold more than the index knows. */
+  /** As in `stats`: `maxBlocks` took blocks from this worker or refused it some: it may hold more than the index knows. */
   readonly degraded: boolean;
   /**
    * Where the overlap ends (an index into the query's hashes) if that block was here and was evicted; undefined: it was

@@ -128,7 +128,8 @@ function verdict(context: ExplainContext, query: HashedQuery, workers: WorkerExp
       'No worker ever stored a block: do the engines publish KV events, and do they arrive here?',
     ];
   }
-  const losers = workers.filter((worker) => worker.reason === 'evicted');
+  const evictions = workers.filter((worker) => worker.reason === 'evicted');
+  const losers = evictions.filter(({ evictedBy }) => evictedBy === evictions[0]!.evictedBy);
   if (losers.length > 0) {
     return [
       'evicted',
@@ -170,20 +171,22 @@ const PERHAPS_EVICTED: readonly ExplainReason[] = [
 ];
 
 function evictionsNote({ core, settings }: ExplainContext, reason: ExplainReason): string[] {
-  if (settings.evictedHistory > 0 || !PERHAPS_EVICTED.includes(reason)) return [];
+  if (!PERHAPS_EVICTED.includes(reason)) return [];
   const { evictedByCapacity, evictedByBound, expired } = core.stats();
   const evictions = evictedByCapacity + evictedByBound + expired;
-  if (evictions === 0) return [];
-  return [
-    `Or it was evicted, as ${counted(evictions, 'block')} so far: the option evictedHistory would tell.`,
-  ];
+  if (evictions <= settings.evictedHistory) return []; // none, or all of them are remembered
+  const hint =
+    settings.evictedHistory > 0
+      ? 'before all that evictedHistory remembers'
+      : 'the option evictedHistory would tell';
+  return [`Or it was evicted, as ${counted(evictions, 'block')} so far: ${hint}.`];
 }
 
 function degradedNote(workers: readonly WorkerExplanation[]): string[] {
   const degraded = workers.filter((worker) => worker.degraded);
   if (degraded.length === 0) return [];
   return [
-    `Degraded: maxBlocks took blocks from ${listed(degraded)}, which may hold more than is known here.`,
+    `Degraded: maxBlocks took blocks from ${listed(degraded)} or refused some there, which may hold more than is known here.`,
   ];
 }
 

@@ -86,7 +86,7 @@ function problemOf(call: FeedCall, result: FeedResult, pinsFill: boolean): strin
       firstBad < 0
         ? `no room within ${bound}`
         : `chains[${firstBad}] contradicts a known predecessor or repeats a block`;
-    return `${rejected}: ${why}; the rest of the report is taken`;
+    return `${rejected}: ${why}; the rest of the report is taken, as far as there is room`;
   }
   // A call that contradicts is rejected as a whole, one that finds no room only where pinned blocks fill a bound.
   if (result.applied + result.duplicate > 0) {

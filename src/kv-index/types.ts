@@ -32,7 +32,8 @@ export type Parent = bigint | number | 'unknown' | undefined;
 export interface StrictOptions {
   /**
    * Throw ERR_KVIDX_REJECTED instead of answering a result with `rejected` or `unknown` > 0. What the call did, it
-   * did: only a call that contradicts changes nothing, one that finds no room or names unknown blocks does the rest.
+   * did: only a call that contradicts changes nothing, one that finds no room or names unknown blocks does the rest, and a
+   * full report with a contradicting chain is taken without that chain.
    */
   readonly strict?: boolean;
 }

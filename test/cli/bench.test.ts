@@ -105,7 +105,7 @@ describe('kvidx bench', () => {
     writeFileSync(bad, 'no trace\n');
     const { code, stderr } = await kvidx(['bench', 'ingest', '--quick', '--trace', bad]);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/\nkvidx: bench ingest: .*bad\.jsonl:1: .*\n$/);
+    expect(stderr).toMatch(/^kvidx: bench ingest: .*bad\.jsonl:1: .*$/m);
   });
 
   it.runIf(built)('soaks an index when asked by name', async () => {
