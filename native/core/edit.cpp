@@ -184,11 +184,20 @@ void Index::resize(uint32_t id, uint32_t capacity) {
   run.first = 0;
 }
 
+/// Does everybody who owns blocks of `right` own the end of `left`? Where a bound has taken blocks from a session it may own
+/// what follows and not what is before; owners have prefixes, so such runs stay apart.
+bool Index::owners_go_on(const Run& left, const Run& right) {
+  return std::all_of(right.owners.view().begin(), right.owners.view().end(), [&left](const Interval& v) {
+    const auto before = left.owners.of(v.id);
+    return !before.empty() && before.front().end == left.end;
+  });
+}
+
 /// Appends a run to the one that ends with its predecessor, if there is room in it and memory for it.
 bool Index::merge(uint32_t left_id, uint32_t right_id) {
   Run& left = runs_[left_id];
   Run& right = runs_[right_id];
-  if (left.end + right.size() > kMaxRun) return false;
+  if (left.end + right.size() > kMaxRun || !owners_go_on(left, right)) return false;
   const int delta = left.end - right.first;
   const auto shifted = [delta](Interval v) {
     return Interval{v.id, pos(static_cast<uint64_t>(v.begin + delta)),
@@ -204,7 +213,6 @@ bool Index::merge(uint32_t left_id, uint32_t right_id) {
         steps.append(step);
       });
     }
-    // How many intervals do not go on with one of the run before.
     const auto make_room = [&](IntervalList& below, const IntervalList& above, auto& records) {
       uint32_t apart = 0;
       for (const Interval& v : above.view()) {
@@ -213,12 +221,9 @@ bool Index::merge(uint32_t left_id, uint32_t right_id) {
         records[v.id].runs.reserve_more(1);
       }
       below.reserve_more(apart);
-      return apart;
     };
     make_room(left.holders, right.holders, slots_);
-    // Where a bound has taken blocks from a session, it may own what follows and not what is before: owners have prefixes,
-    // so the runs stay apart.
-    if (make_room(left.owners, right.owners, sessions_) > 0) return false;
+    make_room(left.owners, right.owners, sessions_);
     reserve_side(left_id, right_id);
   } catch (const std::bad_alloc&) {
     return false;
@@ -279,7 +284,8 @@ uint32_t Index::merges_into(uint32_t id) const {
   const BlockRef before = table_.find(runs_, run.pred);
   if (!before.found() || before.run == id) return kNoRun;
   const Run& left = runs_[before.run];
-  return left.end == before.at + 1 && left.end + run.size() <= kMaxRun ? before.run : kNoRun;
+  const bool fits = left.end == before.at + 1 && left.end + run.size() <= kMaxRun;
+  return fits && owners_go_on(left, run) ? before.run : kNoRun;
 }
 
 /// Merges every run that starts behind the last block of another, from the top of each line downwards, so that no block

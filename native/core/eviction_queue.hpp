@@ -52,8 +52,12 @@ class EvictionQueue {
     for (Entry& entry : heap_) entry.run = moved_to[entry.run];
     heap_.shrink_to_fit();
   }
-  /// Puts sorted entries in place of all.
-  void put_sorted(std::vector<Entry> entries) { heap_ = std::move(entries); }
+  /// Puts entries, in any order, in place of all.
+  void put(std::vector<Entry> entries) {
+    heap_ = std::move(entries);
+    std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
+  }
+  bool is_heap() const { return std::is_heap(heap_.begin(), heap_.end(), std::greater<>()); }
   uint64_t reserved_bytes() const { return heap_bytes(heap_.capacity() * sizeof(Entry)); }
 
  private:

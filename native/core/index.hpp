@@ -305,6 +305,7 @@ class Index {
   void shrink_if_sparse(uint32_t run);
   void reserve_room(uint32_t run, uint32_t kept, uint32_t end);
   void resize(uint32_t run, uint32_t capacity);
+  static bool owners_go_on(const Run& left, const Run& right);
   bool merge(uint32_t left, uint32_t right);
   void merge_placed(SeqSpan seq, Parent parent);
   uint32_t merges_into(uint32_t run) const;

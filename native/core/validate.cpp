@@ -198,6 +198,10 @@ std::string Index::validate_stamps(bool known) const {
     entries.assign(queue.view().begin(), queue.view().end());
     std::sort(entries.begin(), entries.end());
   };
+  if (!queue_.is_heap()) return broken("I9", "order of the queue of all", 0);
+  for (uint32_t slot = 0; slot < slots_.size(); ++slot) {
+    if (!slots_[slot].queue.is_heap()) return broken("I9", "order of the queue of slot", slot);
+  }
   sorted_queue(kEverybody, queue_);
   for (uint32_t slot = 0; slot < slots_.size(); ++slot) sorted_queue(slot, slots_[slot].queue);
   std::string first;
