@@ -203,6 +203,7 @@ Napi::Value replace(IndexObject& self, Info info) {
         {seq.subspan(from, lengths[k]), {kind, kind == PredKind::kHash ? parents[k] : SeqHash{}}});
     from += lengths[k];
   }
+  if (from != seq.size()) fail_range(info.Env(), "lengths must add up to the length of seq");
   FeedResult result;
   const Status status = open(self, info).replace(slot_ref(info), chains, number(info[6], "nowMs"), result);
   write_result(result, out);

@@ -24,7 +24,12 @@ class EvictedHistory {
     forget(slot, hash);
     if (entries_.size() == most_) forget(entries_.front().key.slot, entries_.front().key.hash);
     entries_.push_back({{slot, hash}, cause});
-    places_[{slot, hash}] = std::prev(entries_.end());
+    try {
+      places_[{slot, hash}] = std::prev(entries_.end());
+    } catch (...) {  // an entry without a place would never be forgotten
+      entries_.pop_back();
+      throw;
+    }
   }
   void forget(uint32_t slot, SeqHash hash) {
     const auto place = places_.find({slot, hash});

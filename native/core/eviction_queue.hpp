@@ -4,7 +4,8 @@
 // whoever meets an entry looks whether such an item is still there. Stamps are unique, so an entry is never taken for
 // another's. Items whose blocks are all pinned may have none; they get one when a pin goes.
 //
-// Costs: push of what was named just now O(1), as nothing is newer; pop O(log n); 16 bytes an entry.
+// Costs: push of what was named just now O(1), as nothing is newer; pop O(log n) and a look among the items of
+// its slot in the run; 16 bytes an entry.
 #pragma once
 
 #include <algorithm>
@@ -39,9 +40,10 @@ class EvictionQueue {
     return entry;
   }
   bool overgrown() const { return heap_.size() >= limit_; }
-  /// Drops what `holds` denies, and repeated entries.
+  /// Drops what `holds` denies, and repeated entries; it is asked run by run.
   template <class Holds>
   void prune(Holds&& holds) {
+    std::sort(heap_.begin(), heap_.end(), [](const Entry& a, const Entry& b) { return a.run < b.run; });
     std::erase_if(heap_, [&holds](const Entry& entry) { return !holds(entry); });
     std::sort(heap_.begin(), heap_.end());  // a heap as well
     heap_.erase(std::unique(heap_.begin(), heap_.end()), heap_.end());

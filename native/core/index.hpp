@@ -334,7 +334,7 @@ class Index {
   void disown(uint32_t run, Range range, std::vector<Interval>& behind, std::vector<OwnerStep>& steps);
   void attach_owners(uint32_t run, std::span<const Interval> owners, std::span<const OwnerStep> steps);
 
-  // bounds.cpp, sides.cpp, report.cpp
+  // bounds.cpp, sides.cpp
   bool bounded(const Slot& slot) const { return kWithBounds && slot.mode == SlotMode::kBounded; }
   bool counted(const Slot& slot) const { return kWithBounds && slot.mode == SlotMode::kCounted; }
   bool bounds_all() const { return kWithBounds && options_.max_blocks != 0; }
@@ -346,6 +346,7 @@ class Index {
   void stamp(uint32_t id, uint32_t run, Range range, Stamp);
   void cut_stamps(uint32_t id, uint32_t run, Range range);
   void enqueue(uint32_t id, uint32_t run, const StampItem& item);
+  void prune_queue(uint32_t id);
   void enqueue_range(uint32_t id, uint32_t run, Range range);
   void move_side(uint32_t from, Range range, uint32_t to, int delta);
   void reserve_side(uint32_t left, uint32_t right);
@@ -367,6 +368,8 @@ class Index {
   // named.cpp
   template <class Visit>
   void each_named(SeqSpan seq, FeedResult& result, Visit&& visit);
+
+  // report.cpp
   void drop_unreported(uint32_t slot, std::span<const Stretch> reported);
 
   // query.cpp
@@ -377,14 +380,14 @@ class Index {
   template <class Weigh>
   void weigh_stretch(const Run& run, const Stretch& s, Weigh&& weigh) const;
 
-  // inspect.cpp
+  // inspect.cpp, validate.cpp
   uint64_t count_orphans() const;
   std::string validate_runs() const;
   std::string validate_sides() const;
   std::string validate_stamps(bool known) const;
   void free_scratch();
 
-  // snapshot.cpp
+  // restore.cpp
   struct Loader;
 
   uint32_t match(const Run& run, Pos at, SeqSpan rest) const;

@@ -122,7 +122,7 @@ void Index::compact() {
     renumber(sessions_[number].runs, &Run::owners, number);
   }
   const auto renumber_queue = [&](uint32_t id, EvictionQueue& waiting) {
-    waiting.prune([&](const auto& entry) { return queued(id, entry) != nullptr; });
+    prune_queue(id);
     waiting.renumber(moved_to);
   };
   renumber_queue(kEverybody, queue_);

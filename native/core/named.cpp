@@ -61,7 +61,7 @@ Status Index::pin(SlotRef ref, SeqSpan seq, FeedResult& result) {
       hit(begin, end);
       sides_.get(s.run).pins.transform(ref.slot, begin, end, [&](Pos from, Pos to, Count pins) {
         if (pins.n == 0) slot.pinned += static_cast<uint64_t>(to - from);
-        return Count{pins.n + 1};
+        return pins.n == UINT32_MAX ? pins : Count{pins.n + 1};
       });
     });
   });

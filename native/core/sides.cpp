@@ -1,5 +1,7 @@
 // What stands beside runs: stamps (when each block was last named, and which stretch of blocks is therefore next to go), and
 // the moves of all of it when runs change their shape.
+#include <algorithm>
+
 #include "core/index.hpp"
 
 namespace kvidx {
@@ -42,8 +44,24 @@ void Index::cut_stamps(uint32_t id, uint32_t run, Range range) {
 
 void Index::enqueue(uint32_t id, uint32_t run, const StampItem& item) {
   EvictionQueue& waiting = queue(id);
-  if (waiting.overgrown()) waiting.prune([&](const auto& entry) { return queued(id, entry) != nullptr; });
+  if (waiting.overgrown()) prune_queue(id);
   waiting.push({oldest(item), run});
+}
+
+/// Drops the entries that stand for nothing any more, run by run: a run's items are gone through once.
+void Index::prune_queue(uint32_t id) {
+  uint32_t run = kNoRun;
+  std::vector<uint64_t> ends;
+  queue(id).prune([&](const EvictionQueue::Entry& entry) {
+    if (std::exchange(run, entry.run) != entry.run) {
+      ends.clear();
+      if (const RunSide* beside = side(run)) {
+        for (const StampItem& item : beside->stamps.of(id)) ends.push_back(oldest(item));
+      }
+      std::sort(ends.begin(), ends.end());
+    }
+    return std::binary_search(ends.begin(), ends.end(), entry.oldest);
+  });
 }
 
 /// Pins have gone from the range: its stretches may go again.
@@ -102,22 +120,18 @@ void Index::move_side(uint32_t from, Range range, uint32_t to, int delta) {
   RunSide* src = side(from);
   if (src == nullptr) return;
   RunSide& dst = sides_.get(to);
-  const auto move_items = [&](auto& before, auto& after, auto&& moved) {
-    const auto view = before.view();
-    auto items = std::vector(view.begin(), view.end());
-    std::erase_if(items, [&](const auto& item) { return item.begin < range.begin || item.end > range.end; });
-    for (const auto& item : items) {
-      before.subtract(item.id, item.begin, item.end);
-      moved(after.assign(item.id, pos(static_cast<uint64_t>(item.begin + delta)),
-                         pos(static_cast<uint64_t>(item.end + delta)), item.value));
+  const auto moved = [&](auto& before, auto& after) {
+    auto items = before.take_within(range.begin, range.end);
+    for (auto& item : items) {
+      item.begin = pos(static_cast<uint64_t>(item.begin + delta));
+      item.end = pos(static_cast<uint64_t>(item.end + delta));
     }
+    after.put(items);
+    return items;
   };
-  const auto nothing = [](const auto&) {};
-  move_items(src->copies, dst.copies, nothing);
-  move_items(src->pins, dst.pins, nothing);
-  std::vector<StampItem> stamps;
-  move_items(src->stamps, dst.stamps, [&](const StampItem& item) { stamps.push_back(item); });
-  for (const StampItem& item : stamps) enqueue(item.id, to, item);
+  moved(src->copies, dst.copies);
+  moved(src->pins, dst.pins);
+  for (const StampItem& item : moved(src->stamps, dst.stamps)) enqueue(item.id, to, item);
   sides_.drop_if_empty(from);
   sides_.drop_if_empty(to);
 }

@@ -11,7 +11,9 @@
 #pragma once
 
 #include <algorithm>
+#include <iterator>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/interval_list.hpp"
@@ -107,6 +109,32 @@ class ValuedList {
     if (at < end) fn(at, end, V{});
   }
 
+  /// Takes out the items within [begin, end), which none crosses.
+  std::vector<Item> take_within(Pos begin, Pos end) {
+    std::vector<Item> taken;
+    const auto within = [begin, end](const Item& item) { return begin <= item.begin && item.end <= end; };
+    std::copy_if(items_.begin(), items_.end(), std::back_inserter(taken), within);
+    std::erase_if(items_, within);
+    return taken;
+  }
+  /// Puts in items that are in order and meet none of those here. Costs: O(all items).
+  void put(std::span<const Item> items) {
+    if (items.empty()) return;
+    std::vector<Item> all;
+    all.reserve(items_.size() + items.size());
+    std::merge(
+        items_.begin(), items_.end(), items.begin(), items.end(), std::back_inserter(all),
+        [](const Item& a, const Item& b) { return std::pair(a.id, a.begin) < std::pair(b.id, b.begin); });
+    items_.clear();
+    for (const Item& item : all) {
+      if (!items_.empty() && goes_on(items_.back(), item)) {
+        items_.back().end = item.end;
+      } else {
+        items_.push_back(item);
+      }
+    }
+  }
+
   void shift(int delta) {
     for (Item& item : items_) {
       item.begin = pos(static_cast<uint64_t>(item.begin + delta));
@@ -116,13 +144,16 @@ class ValuedList {
   void shrink() { items_.shrink_to_fit(); }
 
  private:
+  static bool goes_on(const Item& before, const Item& item) {
+    return before.id == item.id && before.end == item.begin &&
+           before.value.advanced(before.size()) == item.value;
+  }
   template <size_t kMost>
   struct Pieces {
     Item items[kMost];
     uint32_t n = 0;
     void add(Item item) {
-      if (n > 0 && items[n - 1].end == item.begin &&
-          items[n - 1].value.advanced(items[n - 1].size()) == item.value) {
+      if (n > 0 && goes_on(items[n - 1], item)) {
         items[n - 1].end = item.end;
       } else {
         items[n++] = item;
