@@ -1,4 +1,4 @@
-import type { Quantiles } from './random.js';
+import type { Quantiles } from '../random.js';
 
 /**
  * What the generator draws from, as quantiles. Turns, results, answers, think times and milliseconds a token are near

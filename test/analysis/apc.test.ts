@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { type ApcOptions, analyzeApc } from '../../src/analysis/apc.js';
 import type { ApcRow } from '../../src/analysis/request-log.js';
-import { Random } from '../../src/trace/random.js';
+import { Random } from '../../src/random.js';
 import { TraceReader } from '../../src/trace/trace-reader.js';
 import { realTrace } from '../trace/support.js';
 

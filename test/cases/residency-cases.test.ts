@@ -1,7 +1,7 @@
 /** Behaviours of KV-aware routers that break in the field, each with its right answer: bounds, copies, full reports. */
 import { expect, test } from 'vitest';
 import { type IndexStats, KvIndex } from '../../src/index.js';
-import { Random } from '../../src/trace/random.js';
+import { Random } from '../../src/random.js';
 import { hashes, range } from '../kv-index/support.js';
 
 /** 0 … n − 1. */

@@ -1,4 +1,4 @@
-import { Random as Generator } from '../../src/trace/random.js';
+import { Random as Generator } from '../../src/random.js';
 
 /** Reproducible choices. */
 export class Random extends Generator {

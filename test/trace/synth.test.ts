@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { hybridLine } from '../../src/trace/hybrid-line.js';
-import { type Quantiles, Random } from '../../src/trace/random.js';
+import { type Quantiles, Random } from '../../src/random.js';
 import { type SynthOptions, synthesizeTrace } from '../../src/trace/synth.js';
 import type { ChatRow, TraceRow } from '../../src/trace/types.js';
 import { rowsOf } from './support.js';
