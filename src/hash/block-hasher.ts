@@ -1,6 +1,6 @@
 import { invalidArgType } from '../errors.js';
 import { seam } from '../native/index.js';
-import { checkHash, checkInteger, checkOptions, checkOut, checkTokens } from '../validate.js';
+import { checkHash, checkHashes, checkInteger, checkOptions, checkOut, checkTokens } from '../validate.js';
 import { type ExtraKeys, flattenExtraKeys } from './extra-keys.js';
 import { type Namespace, namespaceRoot } from './namespace.js';
 
@@ -22,6 +22,13 @@ export interface LocalHashesOptions {
 
 export interface SeqHashesOptions extends LocalHashesOptions {
   /** Seq hash of the block before the first token; default: the namespace's root. */
+  readonly parent?: bigint | number;
+}
+
+export interface ChainHashesOptions {
+  /** Filled and returned instead of a new array; exactly one element a block. Must not overlap the local hashes. */
+  readonly out?: BigUint64Array;
+  /** Seq hash of the block before the first one; default: the namespace's root. */
   readonly parent?: bigint | number;
 }
 
@@ -85,6 +92,20 @@ export class BlockHasher {
     const { out, extraKeys } = checkOptions(options);
     const hashes = checkOut(out, BigUint64Array, count);
     seam.localHashes(ids, blockSize, flattenExtraKeys(extraKeys, 0, count), hashes);
+    return hashes;
+  }
+
+  /**
+   * Seq hashes of blocks whose local hashes are known, or of ids that stand for them, as in traces:
+   * `BigUint64Array[n] → BigUint64Array[n]`. Throws ERR_KVIDX_INVALID_ARG_TYPE, ERR_KVIDX_OUT_OF_RANGE (`parent`) or
+   * ERR_KVIDX_LENGTH_MISMATCH (`out`).
+   */
+  chainHashes(localHashes: BigUint64Array, options?: ChainHashesOptions): BigUint64Array {
+    const { root } = BlockHasher.#own(this);
+    const { out, parent = root } = checkOptions(options);
+    const locals = checkHashes(localHashes, 'localHashes');
+    const hashes = checkOut(out, BigUint64Array, locals.length);
+    seam.chainHashes(locals, checkHash(parent, 'parent'), hashes);
     return hashes;
   }
 }

@@ -43,6 +43,29 @@ describe('BlockHasher', () => {
     expect(hasher.seqHashes(tokens, { parent: 0 })).toEqual(hasher.seqHashes(tokens));
   });
 
+  it.each(namedVectors)('chains local hashes to the golden seq hashes: %s', (_, vector) => {
+    const hasher = new BlockHasher({ blockSize: vector.block_size, namespace: vector.namespace ?? {} });
+    const locals = BigUint64Array.from(vector.local, BigInt);
+    expect([...hasher.chainHashes(locals)].map(String)).toEqual(vector.seq);
+  });
+
+  it('chains local hashes from a parent, into the array it is given', () => {
+    const hasher = new BlockHasher({ blockSize: 12, namespace: { model: 'm' } });
+    const locals = hasher.localHashes(tokens);
+    const seq = hasher.seqHashes(tokens);
+    const room = new BigUint64Array(seq.length + 2);
+    const out = room.subarray(1, 1 + seq.length - 2);
+    expect(hasher.chainHashes(locals.subarray(2), { parent: seq[1]!, out })).toBe(out);
+    expect(room).toEqual(BigUint64Array.of(0n, ...seq.subarray(2), 0n, 0n, 0n));
+    expect(hasher.chainHashes(new BigUint64Array(0))).toEqual(new BigUint64Array(0));
+  });
+
+  it('takes any 64 bits for a local hash', () => {
+    const hasher = new BlockHasher();
+    const ids = [0n, 1n, 2n ** 32n + 1n, 2n ** 53n, 2n ** 53n + 1n, 2n ** 64n - 1n];
+    expect(new Set(ids.map((id) => hasher.chainHashes(BigUint64Array.of(id))[0])).size).toBe(ids.length);
+  });
+
   it('ignores the order of extra keys, not their block', () => {
     const hasher = new BlockHasher();
     const keyed = (...entries: [number, bigint[]][]) =>
@@ -89,6 +112,30 @@ describe('BlockHasher', () => {
       'ERR_KVIDX_LENGTH_MISMATCH',
       /out must have 2/,
     ],
+    [
+      'local hashes in a plain array',
+      () => new BlockHasher().chainHashes([1n] as never),
+      'ERR_KVIDX_INVALID_ARG_TYPE',
+      /localHashes must be a BigUint64Array/,
+    ],
+    [
+      'local hashes in shared memory',
+      () => new BlockHasher().chainHashes(new BigUint64Array(new SharedArrayBuffer(8))),
+      'ERR_KVIDX_INVALID_ARG_TYPE',
+      /localHashes must be in unshared memory/,
+    ],
+    [
+      'a chain into an output of another length',
+      () => new BlockHasher().chainHashes(new BigUint64Array(2), { out: new BigUint64Array(1) }),
+      'ERR_KVIDX_LENGTH_MISMATCH',
+      /out must have 2/,
+    ],
+    [
+      'a chain from a parent of 2^64',
+      () => new BlockHasher().chainHashes(new BigUint64Array(2), { parent: 2n ** 64n }),
+      'ERR_KVIDX_OUT_OF_RANGE',
+      /parent/,
+    ],
     ['a fractional parent', () => parent(0.5), 'ERR_KVIDX_OUT_OF_RANGE', /parent/],
     ['a parent of 2^64', () => parent(2n ** 64n), 'ERR_KVIDX_OUT_OF_RANGE', /parent/],
   ])('refuses %s', (_, act, code, message) => {
@@ -108,6 +155,10 @@ describe('a foreign this', () => {
   const members: [string, (self: unknown) => unknown][] = [
     ['seqHashes', (self) => BlockHasher.prototype.seqHashes.call(self as BlockHasher, tokens)],
     ['localHashes', (self) => BlockHasher.prototype.localHashes.call(self as BlockHasher, tokens)],
+    [
+      'chainHashes',
+      (self) => BlockHasher.prototype.chainHashes.call(self as BlockHasher, new BigUint64Array(1)),
+    ],
     ['blockSize', (self) => Reflect.get(BlockHasher.prototype, 'blockSize', self)],
     ['root', (self) => Reflect.get(BlockHasher.prototype, 'root', self)],
   ];
