@@ -89,6 +89,7 @@ export class KvIndex {
   #core: CoreIndex | undefined;
   /** The core's, kept here because every query needs it. */
   #slotCount = 0;
+  #membership = 0;
   #workers = new WorkerTable();
   #sessions = new SessionTable();
 
@@ -125,6 +126,12 @@ export class KvIndex {
     return this.#slotCount;
   }
 
+  /** Rises whenever a worker joins or leaves, and at `restore`: who keeps slots in a table of their own looks at it. */
+  get membership(): number {
+    KvIndex.#open(this);
+    return this.#membership;
+  }
+
   /**
    * The handle of (name, dpRank, tier): the present one when it is live, else a new, empty life of it. A live worker
    * keeps what it is where options are omitted, and is given a `capacity` or `ttlMs` that is not (a lower one evicts).
@@ -149,6 +156,7 @@ export class KvIndex {
       throw error;
     }
     this.#slotCount = core.slotCount();
+    this.#membership += 1;
     this.#workers.add(worker, incarnation);
     return worker;
   }
@@ -174,6 +182,7 @@ export class KvIndex {
       this.#workers.delete(handle);
     }
     this.#slotCount = core.slotCount();
+    this.#membership += 1;
   }
 
   /** Live workers by slot, ascending. */
@@ -464,6 +473,7 @@ export class KvIndex {
     const { core, workers, sessions } = restoreParts(checkBytes(bytes), this.#settings);
     this.#core = core;
     this.#slotCount = core.slotCount();
+    this.#membership += 1;
     this.#workers = workers;
     this.#sessions = sessions;
     before.close();

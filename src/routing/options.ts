@@ -1,0 +1,116 @@
+import { invalidArgType, outOfRange } from '../errors.js';
+import { DEFAULT_BLOCK_SIZE } from '../hash/block-hasher.js';
+import type { Namespace } from '../hash/namespace.js';
+import type { KvIndexOptions } from '../kv-index/index.js';
+import { checkInteger, checkName, checkOptions, checkTime } from '../validate.js';
+import type { Policy } from './policy/policy.js';
+import { createPolicy } from './policy/spec.js';
+import { checkNotEstimate } from './residency.js';
+import type { StateSettings } from './state/router-state.js';
+import type { Residency, RouterOptions, RouterWorkerOptions } from './types.js';
+
+export const DEFAULT_POLICY = 'kv-aware:overlap=fair:k=200:by=work';
+
+const RESIDENCIES: readonly Residency[] = ['estimate', 'exact', 'larger'];
+/** Tables of that many entries are laid out at once. */
+const MAX_ENTRIES = 2 ** 26;
+const MAX_BLOCKS = 0xffff_ffff;
+const HOUR_MS = 3_600_000;
+
+export interface RouterSettings {
+  readonly policy: Policy;
+  readonly residency: Residency;
+  readonly recordAt: 'finish' | 'route';
+  readonly partialLastBlock: boolean;
+  readonly namespace: Namespace;
+  readonly migration: { readonly hotTokens: number; readonly cooldownMs: number } | undefined;
+  readonly now: () => number;
+  readonly state: StateSettings;
+  readonly index: KvIndexOptions & { readonly blockSize: number };
+}
+
+export function checkRouterOptions(options: RouterOptions | undefined): RouterSettings {
+  const {
+    policy = DEFAULT_POLICY,
+    blockSize = DEFAULT_BLOCK_SIZE,
+    namespace = {},
+    residency = 'estimate',
+    recordAt = 'finish',
+    maxSessions = 65_536,
+    sessionIdleMs = HOUR_MS,
+    maxBlocks = 4_000_000,
+    maxRequests = 65_536,
+    requestIdleMs = HOUR_MS,
+    rejectTtlMs = 60_000,
+    workHalfLifeMs = 600_000,
+    migration,
+    partialLastBlock = false,
+    index,
+    now = Date.now,
+  } = checkOptions(options);
+  if (typeof partialLastBlock !== 'boolean')
+    throw invalidArgType('partialLastBlock', 'a boolean', partialLastBlock);
+  if (typeof now !== 'function') throw invalidArgType('now', 'a function', now);
+  const { evictedHistory = 0 } = checkOptions(index, 'index');
+  return {
+    policy: isPolicy(policy) ? policy : createPolicy(policy),
+    residency: checkChoice('residency', residency, RESIDENCIES),
+    recordAt: checkChoice('recordAt', recordAt, ['finish', 'route']),
+    partialLastBlock,
+    namespace,
+    migration: migration === undefined ? undefined : checkMigration(migration),
+    now,
+    state: {
+      maxSessions: checkInteger('maxSessions', maxSessions, 1, MAX_ENTRIES),
+      sessionIdleMs: checkTime('sessionIdleMs', sessionIdleMs),
+      maxRequests: checkInteger('maxRequests', maxRequests, 1, MAX_ENTRIES),
+      requestIdleMs: checkTime('requestIdleMs', requestIdleMs),
+      rejectTtlMs: checkTime('rejectTtlMs', rejectTtlMs),
+      workHalfLifeMs: checkHalfLife(workHalfLifeMs),
+    },
+    index: { blockSize, namespace, maxSessions, sessionIdleMs, maxBlocks, evictedHistory },
+  };
+}
+
+export interface CheckedWorkerOptions {
+  readonly residency: Residency | undefined;
+  readonly capacity: number | undefined;
+  readonly ttlMs: number | undefined;
+  readonly poolTokens: number | undefined;
+}
+
+export function checkRouterWorkerOptions(options: RouterWorkerOptions | undefined): CheckedWorkerOptions {
+  const { residency, capacity, ttlMs, poolTokens } = checkOptions(options);
+  if (residency !== undefined) checkChoice('residency', residency, RESIDENCIES);
+  if (capacity !== undefined) checkInteger('capacity', capacity, 1, MAX_BLOCKS);
+  if (ttlMs !== undefined) checkTime('ttlMs', ttlMs);
+  if (poolTokens !== undefined) checkInteger('poolTokens', poolTokens, 1, Number.MAX_SAFE_INTEGER);
+  return { residency, capacity, ttlMs, poolTokens };
+}
+
+export const checkWorker = (name: unknown): string => checkNotEstimate(checkName('worker name', name));
+
+function isPolicy(policy: unknown): policy is Policy {
+  return typeof (policy as Partial<Policy> | null)?.decide === 'function';
+}
+
+function checkMigration(migration: NonNullable<RouterOptions['migration']>) {
+  const { hotTokens, cooldownMs = 60_000 } = checkOptions(migration, 'migration');
+  return {
+    hotTokens: checkInteger('migration.hotTokens', hotTokens, 0, Number.MAX_SAFE_INTEGER),
+    cooldownMs: checkTime('migration.cooldownMs', cooldownMs),
+  };
+}
+
+function checkHalfLife(value: unknown): number {
+  if (typeof value !== 'number') throw invalidArgType('workHalfLifeMs', 'a number of milliseconds', value);
+  if (!(value > 0)) throw outOfRange('workHalfLifeMs', 'above 0 (Infinity: work never decays)', value);
+  return value;
+}
+
+function checkChoice<T extends string>(what: string, value: unknown, choices: readonly T[]): T {
+  if (typeof value !== 'string') throw invalidArgType(what, 'a string', value);
+  if (!(choices as readonly string[]).includes(value))
+    throw outOfRange(what, `one of ${choices.join(', ')}`, value);
+  return value as T;
+}

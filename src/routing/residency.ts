@@ -1,0 +1,156 @@
+import { outOfRange } from '../errors.js';
+import { KvIndex, type KvIndexOptions, type WorkerHandle } from '../kv-index/index.js';
+import type { Candidates } from './candidates.js';
+import type { Counts } from './policy/policy.js';
+import type { WorkerRecord } from './state/worker-table.js';
+
+/** What the index's workers of estimates are named after the router's worker; no worker of a router ends so. */
+const ESTIMATE = ' (estimate)';
+
+/** The engine whose published figures this package's defaults come from holds so many tokens. */
+const DEFAULT_POOL_TOKENS = 415_000;
+
+interface Slots {
+  /** Slots whose overlaps count: of several the largest does. */
+  counted: readonly number[];
+  /** Undefined: the worker has no estimate. */
+  estimate: WorkerHandle | undefined;
+}
+
+export interface EstimateOptions {
+  readonly capacity: number | undefined;
+  readonly ttlMs: number | undefined;
+}
+
+/**
+ * What the workers of a router hold, in the slots of a `KvIndex`: of each worker an estimate that is fed here, or what
+ * others store under the worker's name, or both.
+ */
+export class ResidencyView {
+  readonly index: KvIndex;
+  readonly #slots = new Map<WorkerRecord, Slots>();
+  readonly #estimates = new Map<WorkerRecord, EstimateOptions>();
+  #membership = -1;
+  /** Outputs of the index, one element a slot. */
+  #leading = { out: new Uint32Array(0) };
+  #any = { mode: 'set' as const, out: new Uint32Array(0) };
+  #exclusive = { maxOwners: 1, out: new Uint32Array(0) };
+  #fair = { out: new Float64Array(0) };
+
+  constructor(options: KvIndexOptions) {
+    this.index = new KvIndex(options);
+  }
+
+  /** Gives the worker the slots that its residency needs; what is omitted of a present estimate stays as it is. */
+  join(worker: WorkerRecord, options: EstimateOptions): void {
+    if (worker.residency !== 'exact') {
+      const before = this.#estimates.get(worker);
+      const { capacity = before?.capacity, ttlMs = before?.ttlMs } = options;
+      this.#addEstimate(worker, { capacity, ttlMs });
+      this.#estimates.set(worker, { capacity, ttlMs });
+    }
+    if (worker.residency !== 'estimate') this.index.addWorker(worker.name);
+    this.#slots.set(worker, { counted: [], estimate: undefined });
+    this.#membership = -1;
+  }
+
+  /** The worker lost its cache. What others store under its name is theirs to clear. */
+  lost(worker: WorkerRecord): void {
+    const { estimate } = this.#of(worker);
+    if (estimate) this.index.clear(estimate);
+  }
+
+  /** Forgets a record; `leaves`: the index forgets what the worker's name holds, too. */
+  forget(worker: WorkerRecord, leaves: boolean): void {
+    this.#slots.delete(worker);
+    this.#estimates.delete(worker);
+    if (!leaves) return;
+    const names = [worker.name, worker.name + ESTIMATE];
+    for (const handle of this.index.workers()) {
+      if (names.includes(handle.name)) this.index.removeWorker(handle);
+    }
+  }
+
+  /** The estimate learns that the worker holds these blocks. */
+  record(worker: WorkerRecord, hashes: BigUint64Array, nowMs: number): void {
+    const { estimate } = this.#of(worker);
+    if (estimate) this.index.store(estimate, hashes, { nowMs });
+  }
+
+  /** The worker uses these blocks again. */
+  refresh(worker: WorkerRecord, hashes: BigUint64Array, nowMs: number): void {
+    const { estimate } = this.#of(worker);
+    if (estimate) this.index.refresh(estimate, hashes, { nowMs });
+  }
+
+  /** Fills `overlapBlocks` and `counted` of the workers that stand in these places. */
+  measure(
+    candidates: Candidates,
+    workers: readonly WorkerRecord[],
+    hashes: BigUint64Array,
+    session: string,
+    { overlap, maxOwners }: Counts,
+  ): void {
+    this.#refresh();
+    const { index } = this;
+    const leading = index.overlap(hashes, this.#leading);
+    this.#fill(candidates.overlapBlocks, workers, leading);
+    if (overlap === 'prefix') {
+      candidates.counted.set(candidates.overlapBlocks);
+    } else if (overlap === 'set') {
+      this.#fill(candidates.counted, workers, index.overlap(hashes, this.#any));
+    } else if (overlap === 'exclusive') {
+      this.#exclusive.maxOwners = maxOwners;
+      this.#fill(candidates.counted, workers, index.exclusiveOverlap(session, hashes, this.#exclusive));
+    } else {
+      this.#fill(candidates.counted, workers, index.fairOverlap(hashes, this.#fair));
+    }
+  }
+
+  #fill(column: Float64Array, workers: readonly WorkerRecord[], bySlot: Uint32Array | Float64Array): void {
+    for (let place = 0; place < workers.length; place++) {
+      let most = 0;
+      for (const slot of this.#slots.get(workers[place]!)!.counted) most = Math.max(most, bySlot[slot]!);
+      column[place] = most;
+    }
+  }
+
+  #of(worker: WorkerRecord): Slots {
+    this.#refresh();
+    return this.#slots.get(worker)!;
+  }
+
+  /** Slots and handles as they are now: workers of the index come and go, and a restore makes all of them new. */
+  #refresh(): void {
+    const { index } = this;
+    if (index.membership === this.#membership) return;
+    for (const [worker, slots] of this.#slots) {
+      const options = this.#estimates.get(worker);
+      slots.estimate = options && this.#addEstimate(worker, options);
+    }
+    const handles = index.workers();
+    for (const [worker, slots] of this.#slots) {
+      const exact = worker.residency === 'estimate' ? undefined : worker.name;
+      slots.counted = handles
+        .filter((handle) => handle === slots.estimate || handle.name === exact)
+        .map(({ slot }) => slot);
+    }
+    const { slotCount } = index;
+    this.#leading = { out: new Uint32Array(slotCount) };
+    this.#any = { mode: 'set', out: new Uint32Array(slotCount) };
+    this.#exclusive = { maxOwners: 1, out: new Uint32Array(slotCount) };
+    this.#fair = { out: new Float64Array(slotCount) };
+    this.#membership = index.membership;
+  }
+
+  #addEstimate(worker: WorkerRecord, { capacity, ttlMs }: EstimateOptions): WorkerHandle {
+    const blocks = capacity ?? Math.max(1, Math.floor(DEFAULT_POOL_TOKENS / this.index.blockSize));
+    return this.index.addWorker(worker.name + ESTIMATE, { capacity: blocks, ttlMs });
+  }
+}
+
+export function checkNotEstimate(name: string): string {
+  if (name.endsWith(ESTIMATE))
+    throw outOfRange('worker name', `one that does not end in "${ESTIMATE}"`, name);
+  return name;
+}

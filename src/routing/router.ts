@@ -1,0 +1,470 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+
+import { invalidArgType, KvidxError, outOfRange } from '../errors.js';
+import { BlockHasher } from '../hash/block-hasher.js';
+import { namespaceRoot } from '../hash/namespace.js';
+import type { KvIndex } from '../kv-index/index.js';
+import { counted } from '../text.js';
+import { checkHashes, checkInteger, checkName, checkOptions, checkTime, checkTokens } from '../validate.js';
+import { Candidates } from './candidates.js';
+import { explainRoute } from './explain.js';
+import { HashBuffers } from './hash-buffers.js';
+import { hasCooledDown, migrationTarget } from './migration.js';
+import { checkRouterOptions, checkRouterWorkerOptions, checkWorker, type RouterSettings } from './options.js';
+import type { Policy } from './policy/policy.js';
+import { ResidencyView } from './residency.js';
+import { RequestRecord } from './state/request-table.js';
+import { checkSession, RouterState } from './state/router-state.js';
+import type { SessionRecord } from './state/session-table.js';
+import type { WorkerRecord } from './state/worker-table.js';
+import type {
+  Decision,
+  DispatchedOptions,
+  RouteExplanation,
+  RouteRequest,
+  RouterOptions,
+  RouterStats,
+  RouterWorkerOptions,
+  WorkerStatus,
+} from './types.js';
+
+const MAX_TOKENS = 0xffff_ffff;
+/** Of a worker's pool, what running requests may take before no other session is moved there. */
+const POOL_SHARE = 0.95;
+
+/** A request's options, checked; its tokens are not hashed yet. */
+interface CheckedRequest {
+  readonly session: string | undefined;
+  readonly inputLength: number;
+  readonly blocks: number;
+  readonly requestId: string | undefined;
+  readonly writeHashes: (out: BigUint64Array) => void;
+}
+
+/**
+ * Which worker gets a request: an index of what the workers hold, a policy, and the load that its hooks tell.
+ *
+ * `route` decides and remembers the request; tell what becomes of it by the hooks, each of which counts once a request and
+ * answers whether it did (a repeated, late or unknown one changes nothing and is counted in `stats().ignoredHooks`):
+ * `onDispatch` (sent), `onFirstToken`, then `onFinish` or `onError`; `onReject` when the worker refuses it, and `reroute`.
+ * A session owns the blocks of its dispatched prompts. Bounded by `maxSessions`, `maxRequests`, `maxBlocks` and the
+ * workers' capacities; call `expire` from a timer.
+ *
+ * Cost of `route`: hashing, one or two queries of the index, and some 100 ns a worker at most; in steady state it allocates
+ * nothing that grows with the prompt (`kvidx bench routing`). Errors: ERR_KVIDX_INVALID_ARG_TYPE, ERR_KVIDX_OUT_OF_RANGE for
+ * wrong arguments, ERR_KVIDX_NO_WORKERS, ERR_KVIDX_UNKNOWN_WORKER, ERR_KVIDX_CLOSED; a call that throws changed nothing.
+ */
+export class Router {
+  readonly #settings: RouterSettings;
+  readonly #residency: ResidencyView;
+  readonly #state: RouterState;
+  readonly #hasher: BlockHasher;
+  readonly #buffers = new HashBuffers();
+  readonly #candidates = new Candidates(8);
+  #nowMs = 0;
+
+  constructor(options?: RouterOptions) {
+    const settings = checkRouterOptions(options);
+    this.#settings = settings;
+    this.#hasher = new BlockHasher(settings.index);
+    this.#residency = new ResidencyView(settings.index);
+    const events = {
+      sessionEnded: ({ name }: SessionRecord) => void this.index.endSession(name),
+      requestEnded: ({ hashes }: RequestRecord) => this.#buffers.give(hashes),
+    };
+    this.#state = new RouterState(settings.state, events, this.#now());
+  }
+
+  /**
+   * Residency and ownership. Exact residency is fed here, to `index.addWorker(name)` (any rank and tier) of a worker of
+   * the router: of several slots of one name the largest overlap counts.
+   */
+  get index(): KvIndex {
+    return this.#residency.index;
+  }
+
+  get policy(): Policy {
+    return this.#settings.policy;
+  }
+
+  /** Tokens a block. */
+  get blockSize(): number {
+    return this.#settings.index.blockSize;
+  }
+
+  // ---------------------------------------------------------------------------------------------------- workers
+
+  /**
+   * A worker joins, or takes requests again after `drainWorker` or `failWorker`. A present one takes the options that are
+   * given. It starts at the others' smallest `assigned` and `work`.
+   */
+  addWorker(name: string, options?: RouterWorkerOptions): void {
+    const { residency, poolTokens, ...estimate } = checkRouterWorkerOptions(options);
+    checkWorker(name);
+    const { workers } = this.#state;
+    const before = workers.find(name);
+    if (before && residency !== undefined && residency !== before.residency) {
+      throw outOfRange(
+        'residency',
+        `${before.residency}, as "${name}" has it (removeWorker before)`,
+        residency,
+      );
+    }
+    const worker = workers.join(name, residency ?? this.#settings.residency);
+    if (before?.gone) this.#residency.forget(before, false);
+    if (poolTokens !== undefined) worker.poolTokens = poolTokens;
+    this.#residency.join(worker, estimate);
+  }
+
+  /** The worker gets no request any more; those under way end as they would. ERR_KVIDX_UNKNOWN_WORKER. */
+  drainWorker(name: string): void {
+    const worker = this.#state.workers.get(checkWorker(name));
+    if (worker.status === 'up') this.#state.workers.setStatus(worker, 'draining');
+  }
+
+  /**
+   * The worker failed: what it held and who lived there is forgotten, and it gets no request until `addWorker`. Answers
+   * the ids of the requests that were under way there: they ended as errors. ERR_KVIDX_UNKNOWN_WORKER.
+   */
+  failWorker(name: string): string[] {
+    const worker = this.#state.workers.get(checkWorker(name));
+    this.#state.workers.setStatus(worker, 'down');
+    this.#residency.lost(worker);
+    return this.#state.abandon(worker);
+  }
+
+  /** The worker leaves, with all that `index` holds under its name. Answers and throws as `failWorker`. */
+  removeWorker(name: string): string[] {
+    const worker = this.#state.workers.get(checkWorker(name));
+    this.#state.workers.leave(worker);
+    const lost = this.#state.abandon(worker);
+    this.#residency.forget(worker, true);
+    return lost;
+  }
+
+  /** In the order of joining. */
+  workers(): { readonly name: string; readonly status: WorkerStatus }[] {
+    return Array.from(this.#state.workers.all(), ({ name, status }) => ({ name, status }));
+  }
+
+  // ---------------------------------------------------------------------------------------------------- decisions
+
+  /**
+   * Who gets this request. ERR_KVIDX_NO_WORKERS: none takes requests. ERR_KVIDX_OUT_OF_RANGE: also an `inputLength` below
+   * the hashed tokens, or the id of a request that is under way.
+   */
+  route(request: RouteRequest): Decision {
+    const checked = this.#check(request);
+    this.#usable(this.#state.workers.up);
+    const nowMs = this.#now();
+    const hashes = this.#buffers.take(checked.blocks);
+    try {
+      checked.writeHashes(hashes.hashes);
+    } catch (error) {
+      this.#buffers.give(hashes);
+      throw error;
+    }
+    const session = this.#state.sessionOf(checked.session, nowMs);
+    const { requests } = this.#state;
+    const id = checked.requestId ?? requests.newName();
+    const record = new RequestRecord(id, session, hashes, checked.inputLength, nowMs);
+    this.#place(record, this.#state.workers.up, nowMs);
+    this.#state.counters.routed += 1;
+    requests.add(record);
+    return this.#decision(record);
+  }
+
+  /**
+   * The same request again, without the workers that refused it; undefined: all that take requests did. ERR_KVIDX_OUT_OF_RANGE:
+   * it is not under way, or was dispatched.
+   */
+  reroute(requestId: string): Decision | undefined {
+    const nowMs = this.#now();
+    const request = this.#state.waiting(requestId, nowMs);
+    this.#usable(this.#state.workers.up);
+    const left = this.#state.workers.up.filter((worker) => !request.refusedBy.includes(worker));
+    if (left.length === 0) return undefined;
+    this.#place(request, left, nowMs);
+    return this.#decision(request);
+  }
+
+  /**
+   * Puts a routed request on this worker, past the policy. ERR_KVIDX_NO_WORKERS: it takes no requests.
+   * ERR_KVIDX_UNKNOWN_WORKER; ERR_KVIDX_OUT_OF_RANGE as `reroute`.
+   */
+  assign(requestId: string, name: string): Decision {
+    const nowMs = this.#now();
+    const worker = this.#state.workers.get(checkWorker(name));
+    const request = this.#state.waiting(requestId, nowMs);
+    if (worker.status !== 'up') {
+      throw new KvidxError('ERR_KVIDX_NO_WORKERS', `"${name}" is ${worker.status} and takes no requests`);
+    }
+    this.#consider(request.session, [worker], request.hashes.hashes, request.inputLength, nowMs);
+    request.migrated = false;
+    this.#settle(request, worker, 0, nowMs);
+    return this.#decision(request);
+  }
+
+  /** What `route` would answer for this request now, and why; changes nothing. Errors as `route`. */
+  explain(request: RouteRequest): RouteExplanation {
+    const checked = this.#check(request);
+    const { workers } = this.#state;
+    this.#usable(workers.up);
+    const nowMs = this.#now();
+    const hashes = new BigUint64Array(checked.blocks);
+    checked.writeHashes(hashes);
+    const session = this.#state.peekSession(checked.session, nowMs);
+    this.#consider(session, workers.up, hashes, checked.inputLength, nowMs);
+    return explainRoute({
+      policy: this.policy,
+      candidates: this.#candidates,
+      workers: workers.up,
+      others: [...workers.all()].filter(({ status }) => status !== 'up'),
+      moveTo: (place) => this.#migration(session, workers.up, place, nowMs),
+    });
+  }
+
+  // -------------------------------------------------------------------------------------------------------- hooks
+
+  /** The request was sent to its worker, or taken by it (`admitted`): its load, home and ownership count from now on. */
+  onDispatch(requestId: string, options?: DispatchedOptions): boolean {
+    const { admitted } = checkOptions(options);
+    const nowMs = this.#now();
+    const request = this.#state.dispatched(requestId, admitted, nowMs);
+    if (!request) return false;
+    const { session, hashes } = request;
+    if (!session.ended) this.index.own(session.name, hashes.hashes, { nowMs });
+    const cached = hashes.hashes.subarray(0, request.overlapBlocks);
+    this.#residency.refresh(request.worker!, cached, nowMs);
+    return true;
+  }
+
+  /** Its prefill is over. */
+  onFirstToken(requestId: string): boolean {
+    return this.#state.firstToken(requestId, this.#now()) !== undefined;
+  }
+
+  /** It ended well: the worker holds its prompt. */
+  onFinish(requestId: string): boolean {
+    const nowMs = this.#now();
+    return this.#state.finished(requestId, nowMs, ({ worker, hashes }) => {
+      this.#residency.record(worker!, hashes.hashes, nowMs);
+    });
+  }
+
+  /** It ended otherwise, at any time: failed, timed out, given up by the client. */
+  onError(requestId: string): boolean {
+    return this.#state.failed(requestId, this.#now());
+  }
+
+  /**
+   * Its worker refused it, before or after `onDispatch`: a refusal of this session there, and its load is taken back. The
+   * request waits for `reroute`, `assign` or `onError`.
+   */
+  onReject(requestId: string): boolean {
+    return this.#state.rejected(requestId, this.#now()) !== undefined;
+  }
+
+  /**
+   * Calls `callback` once, when the request's prefill is over or will not be: at its first token, its end of any kind, or a
+   * refusal. At once when there is no such request.
+   */
+  whenPrefilled(requestId: string, callback: () => void): void {
+    if (typeof callback !== 'function') throw invalidArgType('callback', 'a function', callback);
+    const request = this.#state.requests.get(checkName('requestId', requestId), this.#now());
+    if (request && request.phase !== 'decode') request.whenPrefilled(callback);
+    else callback();
+  }
+
+  // -------------------------------------------------------------------------------------------------- maintenance
+
+  /**
+   * The conversation is over: its home, refusals and ownership are forgotten, also by requests of it that are still under
+   * way. Answers the blocks it owned.
+   */
+  endSession(session: string): number {
+    const name = checkSession(checkName('session', session))!;
+    const owned = this.index.endSession(name);
+    this.#state.sessions.end(name);
+    return owned;
+  }
+
+  /** Ends idle sessions, gives up idle requests, and drops estimates past their `ttlMs`. */
+  expire(nowMs?: number): void {
+    const time = nowMs === undefined ? this.#now() : checkTime('nowMs', nowMs);
+    this.#state.expire(time);
+    for (const name of this.index.endIdleSessions(time)) this.#state.sessions.end(name);
+    this.index.expire(time);
+  }
+
+  stats(): RouterStats {
+    const { workers, sessions, requests, counters, ignoredHooks } = this.#state;
+    return {
+      workers: workers.stats(this.#now()),
+      sessions: sessions.size,
+      requests: requests.size,
+      ...counters,
+      ignoredHooks: { ...ignoredHooks },
+    };
+  }
+
+  /** Frees the index. Afterwards every call that needs it throws ERR_KVIDX_CLOSED. */
+  close(): void {
+    this.index.close();
+  }
+
+  /** As `close`, for `using`. */
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  // ----------------------------------------------------------------------------------------------------------------
+
+  /** A clock that goes back stands still here. */
+  #now(): number {
+    this.#nowMs = Math.max(this.#nowMs, checkTime('now()', this.#settings.now()));
+    return this.#nowMs;
+  }
+
+  #check(request: RouteRequest): CheckedRequest {
+    if (typeof request !== 'object' || request === null)
+      throw invalidArgType('request', 'an object', request);
+    const { session, tokens, seqHashes, requestId, inputLength: given, namespace, extraKeys } = request;
+    const name = checkSession(session);
+    if (requestId !== undefined && this.#state.requests.has(checkName('requestId', requestId))) {
+      throw outOfRange('requestId', 'new: a request of that id is under way', requestId);
+    }
+    if ((tokens === undefined) === (seqHashes === undefined)) {
+      throw invalidArgType('request', 'an object with either tokens or seqHashes', request);
+    }
+    if (seqHashes !== undefined && (namespace ?? extraKeys) !== undefined) {
+      throw outOfRange(
+        'namespace and extraKeys',
+        'omitted with seqHashes, which have them already',
+        namespace ?? extraKeys,
+      );
+    }
+    const { blockSize } = this;
+    let blocks: number;
+    let writeHashes: CheckedRequest['writeHashes'];
+    let length: number;
+    if (seqHashes === undefined) {
+      const ids = checkTokens(tokens);
+      const parent = namespace === undefined ? this.#hasher.root : namespaceRoot(namespace);
+      blocks = Math.floor(ids.length / blockSize);
+      length = ids.length;
+      writeHashes = (out) => this.#hasher.seqHashes(ids, { out, parent, ...(extraKeys && { extraKeys }) });
+    } else {
+      checkHashes(seqHashes, 'seqHashes');
+      blocks = seqHashes.length;
+      length = blocks * blockSize;
+      writeHashes = (out) => out.set(seqHashes);
+    }
+    const inputLength = given === undefined ? length : checkInteger('inputLength', given, 0, MAX_TOKENS);
+    this.#checkInputLength(inputLength, blocks);
+    return { session: name, inputLength, blocks, requestId, writeHashes };
+  }
+
+  #checkInputLength(inputLength: number, blocks: number): void {
+    const { blockSize } = this;
+    const least = this.#settings.partialLastBlock ? (blocks - 1) * blockSize + 1 : blocks * blockSize;
+    if (blocks === 0 || inputLength >= least) return;
+    const hashed = `${counted(blocks, 'hashed block')} of ${blockSize} tokens`;
+    throw outOfRange('inputLength', `at least ${least} (${hashed})`, inputLength);
+  }
+
+  #usable(up: readonly WorkerRecord[]): void {
+    if (up.length > 0) return;
+    const known = [...this.#state.workers.all()];
+    const problem =
+      known.length === 0
+        ? 'the router has no workers: call addWorker'
+        : `no worker takes requests: ${known
+            .slice(0, 5)
+            .map(({ name, status }) => `"${name}" is ${status}`)
+            .join(', ')}${known.length > 5 ? ', …' : ''}`;
+    throw new KvidxError('ERR_KVIDX_NO_WORKERS', problem);
+  }
+
+  /** Fills the candidates' columns for these workers. */
+  #consider(
+    session: SessionRecord,
+    workers: readonly WorkerRecord[],
+    hashes: BigUint64Array,
+    inputLength: number,
+    nowMs: number,
+  ): void {
+    const candidates = this.#candidates;
+    candidates.reserve(workers.length);
+    candidates.count = workers.length;
+    candidates.inputLength = inputLength;
+    this.#residency.measure(candidates, workers, hashes, session.name, this.policy.counts);
+    const { home } = session;
+    candidates.hasHome = home !== undefined;
+    candidates.home = -1;
+    const workUnit = this.#state.workers.workUnit(nowMs);
+    const { blockSize } = this;
+    for (let place = 0; place < workers.length; place++) {
+      const worker = workers[place]!;
+      if (worker === home) candidates.home = place;
+      candidates.cacheHitTokens[place] = Math.min(candidates.overlapBlocks[place]! * blockSize, inputLength);
+      candidates.inflight[place] = worker.inflight;
+      candidates.assigned[place] = worker.assigned;
+      candidates.work[place] = worker.work * workUnit;
+      candidates.rejects[place] = this.#state.refusals(session, worker, nowMs);
+      candidates.pendingPrefillTokens[place] = worker.pendingPrefillTokens;
+      candidates.numRequests[place] = worker.inflight;
+      candidates.ongoingDecodeTokens[place] = worker.ongoingDecodeTokens;
+    }
+  }
+
+  /** Decides among these workers, and writes the decision down. */
+  #place(request: RequestRecord, workers: readonly WorkerRecord[], nowMs: number): void {
+    const { session, hashes, inputLength } = request;
+    this.#consider(session, workers, hashes.hashes, inputLength, nowMs);
+    let place = this.policy.decide(this.#candidates);
+    if (!(place in workers)) {
+      throw new KvidxError(
+        'ERR_KVIDX_INTERNAL',
+        `policy ${this.policy.spec} decided for place ${place} of ${workers.length}`,
+      );
+    }
+    const target = this.#migration(session, workers, place, nowMs);
+    request.migrated = target >= 0;
+    if (request.migrated) place = target;
+    this.#settle(request, workers[place]!, place, nowMs);
+  }
+
+  #settle(request: RequestRecord, worker: WorkerRecord, place: number, nowMs: number): void {
+    request.worker = worker;
+    request.overlapBlocks = this.#candidates.overlapBlocks[place]!;
+    request.cachedTokens = this.#candidates.cacheHitTokens[place]!;
+    request.newTokens = request.inputLength - request.cachedTokens;
+    if (this.#settings.recordAt === 'route') this.#residency.record(worker, request.hashes.hashes, nowMs);
+  }
+
+  /** Where the session moves instead of staying in this place; −1: it does not move. */
+  #migration(session: SessionRecord, workers: readonly WorkerRecord[], place: number, nowMs: number): number {
+    const { migration } = this.#settings;
+    const { pendingPrefillTokens, count, home, inputLength } = this.#candidates;
+    if (!migration || place !== home || !hasCooledDown(nowMs, session.movedMs, migration.cooldownMs))
+      return -1;
+    return migrationTarget(pendingPrefillTokens, count, home, migration.hotTokens, (other) => {
+      const { poolTokens = Number.POSITIVE_INFINITY, runningTokens } = workers[other]!;
+      return runningTokens + inputLength <= POOL_SHARE * poolTokens;
+    });
+  }
+
+  #decision(request: RequestRecord): Decision {
+    const { id, worker, overlapBlocks, cachedTokens, newTokens, migrated, session } = request;
+    return {
+      requestId: id,
+      worker: worker!.name,
+      overlapBlocks,
+      cachedTokens,
+      newTokens,
+      firstTurn: session.home === undefined,
+      migrated,
+    };
+  }
+}

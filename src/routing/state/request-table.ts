@@ -1,0 +1,115 @@
+import { LRUCache } from 'lru-cache';
+import type { HashBuffer } from '../hash-buffers.js';
+import type { SessionRecord } from './session-table.js';
+import type { WorkerRecord } from './worker-table.js';
+
+/**
+ * A request between `route` and its end.
+ *
+ *   routed ──onDispatch──▶ prefill ──onFirstToken──▶ decode ──onFinish──▶ (gone)
+ *     ▲  └─onReject: it has no worker until reroute or assign          onError, at any time ──▶ (gone)
+ *     └──────onReject──────────┘
+ */
+export class RequestRecord {
+  readonly id: string;
+  readonly session: SessionRecord;
+  /** Seq hashes of the prompt. */
+  readonly hashes: HashBuffer;
+  readonly inputLength: number;
+  phase: 'routed' | 'prefill' | 'decode' = 'routed';
+  /** Undefined: none now, it refused or went away. */
+  worker: WorkerRecord | undefined;
+  overlapBlocks = 0;
+  cachedTokens = 0;
+  newTokens = 0;
+  migrated = false;
+  /** Workers that refused it, which are not tried again. */
+  readonly refusedBy: WorkerRecord[] = [];
+  /** The session's home before this request was dispatched. */
+  formerHome: WorkerRecord | undefined;
+  dispatchedMs = 0;
+  lastMs: number;
+  #whenPrefilled: (() => void)[] = [];
+
+  constructor(id: string, session: SessionRecord, hashes: HashBuffer, inputLength: number, nowMs: number) {
+    this.id = id;
+    this.session = session;
+    this.hashes = hashes;
+    this.inputLength = inputLength;
+    this.lastMs = nowMs;
+  }
+
+  whenPrefilled(callback: () => void): void {
+    this.#whenPrefilled.push(callback);
+  }
+
+  /** Its prefill is over, or will not be: tells who waits, once. */
+  prefilled(): void {
+    const callbacks = this.#whenPrefilled;
+    if (callbacks.length === 0) return;
+    this.#whenPrefilled = [];
+    for (const callback of callbacks) callback();
+  }
+}
+
+/** Requests under way, by id. */
+export class RequestTable {
+  readonly #requests: LRUCache<string, RequestRecord>;
+  #nextName = 1;
+
+  /** `onOverflow` is told of the request longest untouched when there are more than `maxRequests`. */
+  constructor(maxRequests: number, onOverflow: (request: RequestRecord) => void) {
+    this.#requests = new LRUCache({
+      max: maxRequests,
+      disposeAfter: (request, _, reason) => {
+        if (reason === 'evict') onOverflow(request);
+      },
+    });
+  }
+
+  get size(): number {
+    return this.#requests.size;
+  }
+
+  has(id: string): boolean {
+    return this.#requests.has(id);
+  }
+
+  /** A name that no request under way has. */
+  newName(): string {
+    let name: string;
+    do name = `request-${this.#nextName++}`;
+    while (this.#requests.has(name));
+    return name;
+  }
+
+  add(request: RequestRecord): void {
+    this.#requests.set(request.id, request);
+  }
+
+  /** The request, touched now. */
+  get(id: string, nowMs: number): RequestRecord | undefined {
+    const request = this.#requests.get(id);
+    if (request) request.lastMs = nowMs;
+    return request;
+  }
+
+  delete(request: RequestRecord): void {
+    this.#requests.delete(request.id);
+  }
+
+  /** Requests of one worker. Cost: a walk over all. */
+  on(worker: WorkerRecord): RequestRecord[] {
+    return [...this.#requests.values()].filter((request) => request.worker === worker);
+  }
+
+  /** Requests last touched at `beforeMs` or earlier. */
+  idle(beforeMs: number): RequestRecord[] {
+    const idle: RequestRecord[] = [];
+    for (const request of this.#requests.rvalues()) {
+      if (request!.lastMs > beforeMs) break;
+      idle.push(request!);
+    }
+    return idle;
+  }
+}
