@@ -157,21 +157,20 @@ export class Router {
     const checked = this.#check(request);
     this.#usable(this.#state.workers.up);
     const nowMs = this.#now();
+    const { requests } = this.#state;
     const hashes = this.#buffers.take(checked.blocks);
     try {
       checked.writeHashes(hashes.hashes);
+      const session = this.#state.sessionOf(checked.session, nowMs);
+      const id = checked.requestId ?? requests.newName();
+      const record = new RequestRecord(id, session, hashes, checked.inputLength, nowMs);
+      this.#place(record, this.#state.workers.up, nowMs);
+      this.#state.routed(record);
+      return this.#decision(record);
     } catch (error) {
       this.#buffers.give(hashes);
       throw error;
     }
-    const session = this.#state.sessionOf(checked.session, nowMs);
-    const { requests } = this.#state;
-    const id = checked.requestId ?? requests.newName();
-    const record = new RequestRecord(id, session, hashes, checked.inputLength, nowMs);
-    this.#place(record, this.#state.workers.up, nowMs);
-    this.#state.counters.routed += 1;
-    requests.add(record);
-    return this.#decision(record);
   }
 
   /**
@@ -213,7 +212,7 @@ export class Router {
     const nowMs = this.#now();
     const hashes = new BigUint64Array(checked.blocks);
     checked.writeHashes(hashes);
-    const session = this.#state.peekSession(checked.session, nowMs);
+    const session = this.#state.sessionOf(checked.session, nowMs);
     this.#consider(session, workers.up, hashes, checked.inputLength, nowMs);
     return explainRoute({
       policy: this.policy,

@@ -62,16 +62,10 @@ export class RouterState {
 
   // ---------------------------------------------------------------------------------------------------- sessions
 
-  /** The session of a new request: routed now, or (without a name) one of its own. */
+  /** The session of a request, or a new one (without a name one of its own), which is not remembered yet. */
   sessionOf(name: string | undefined, nowMs: number): SessionRecord {
-    if (name !== undefined) return this.sessions.touch(name, nowMs);
-    return new SessionRecord(`${this.#era}${++this.#anonymous}`, false, nowMs);
-  }
-
-  /** As `sessionOf`, leaving no trace. */
-  peekSession(name: string | undefined, nowMs: number): SessionRecord {
     const known = name === undefined ? undefined : this.sessions.peek(name);
-    return known ?? new SessionRecord(name ?? `${this.#era}0`, name !== undefined, nowMs);
+    return known ?? new SessionRecord(name ?? `${this.#era}${++this.#anonymous}`, name !== undefined, nowMs);
   }
 
   refusals(session: SessionRecord, worker: WorkerRecord, nowMs: number): number {
@@ -79,6 +73,13 @@ export class RouterState {
   }
 
   // --------------------------------------------------------------------------------------------------- life-cycle
+
+  /** The request is under way, its session remembered and most recent. */
+  routed(request: RequestRecord): void {
+    if (request.session.named) this.sessions.touch(request.session, request.lastMs);
+    this.counters.routed += 1;
+    this.requests.add(request);
+  }
 
   dispatched(id: string, admitted: AdmittedAs | undefined, nowMs: number): RequestRecord | undefined {
     const request = this.#hook(id, nowMs);

@@ -80,15 +80,10 @@ export class SessionTable {
     return this.#sessions.size;
   }
 
-  /** The session, routed now; a new one where there is none. */
-  touch(name: string, nowMs: number): SessionRecord {
-    let session = this.#sessions.get(name);
-    if (session === undefined) {
-      session = new SessionRecord(name, true, nowMs);
-      this.#sessions.set(name, session);
-    }
+  /** The session is the most recent one. */
+  touch(session: SessionRecord, nowMs: number): void {
     session.lastMs = nowMs;
-    return session;
+    if (this.#sessions.get(session.name) === undefined) this.#sessions.set(session.name, session);
   }
 
   /** The session, if there is one, its age unchanged. */
