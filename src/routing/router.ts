@@ -462,7 +462,7 @@ export class Router {
       overlapBlocks,
       cachedTokens,
       newTokens,
-      firstTurn: session.home === undefined,
+      firstTurn: !session.served,
       migrated,
     };
   }

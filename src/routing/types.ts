@@ -96,7 +96,7 @@ export interface Decision {
   readonly cachedTokens: number;
   /** Tokens left to prefill. */
   readonly newTokens: number;
-  /** The session has no home yet. */
+  /** No request of the session was dispatched yet. */
   readonly firstTurn: boolean;
   /** The session was moved away from its hot home. */
   readonly migrated: boolean;

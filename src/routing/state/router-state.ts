@@ -93,6 +93,7 @@ export class RouterState {
     this.counters.dispatched += 1;
     request.formerHome = session.home;
     session.home = worker;
+    session.served = true;
     if (request.migrated) {
       session.movedMs = nowMs;
       this.counters.migrations += 1;

@@ -14,6 +14,8 @@ export class SessionRecord {
   /** Ended: hooks of its last requests leave nothing behind. */
   ended = false;
   lastMs: number;
+  /** A request of it was dispatched. */
+  served = false;
   movedMs: number | undefined;
   #home: WorkerRecord | undefined;
   #refusals: Map<WorkerRecord, Refusals> | undefined;
