@@ -10,16 +10,19 @@ const ESTIMATE = ' (estimate)';
 /** The engine whose published figures this package's defaults come from holds so many tokens. */
 const DEFAULT_POOL_TOKENS = 415_000;
 
-interface Slots {
-  /** Slots whose overlaps count: of several the largest does. */
-  counted: readonly number[];
-  /** Undefined: the worker has no estimate. */
-  estimate: WorkerHandle | undefined;
-}
-
 export interface EstimateOptions {
   readonly capacity: number | undefined;
   readonly ttlMs: number | undefined;
+}
+
+/** Where in the index a worker stands. */
+export interface Places {
+  /** Slots whose overlaps count: of several the largest does. */
+  slots: readonly number[];
+  /** Undefined: it has no estimate. */
+  estimate: WorkerHandle | undefined;
+  /** Of the estimate. */
+  options: EstimateOptions;
 }
 
 /**
@@ -28,8 +31,7 @@ export interface EstimateOptions {
  */
 export class ResidencyView {
   readonly index: KvIndex;
-  readonly #slots = new Map<WorkerRecord, Slots>();
-  readonly #estimates = new Map<WorkerRecord, EstimateOptions>();
+  readonly #workers = new Set<WorkerRecord>();
   #membership = -1;
   /** Outputs of the index, one element a slot. */
   #leading = { out: new Uint32Array(0) };
@@ -42,28 +44,24 @@ export class ResidencyView {
   }
 
   /** Gives the worker the slots that its residency needs; what is omitted of a present estimate stays as it is. */
-  join(worker: WorkerRecord, options: EstimateOptions): void {
-    if (worker.residency !== 'exact') {
-      const before = this.#estimates.get(worker);
-      const { capacity = before?.capacity, ttlMs = before?.ttlMs } = options;
-      this.#addEstimate(worker, { capacity, ttlMs });
-      this.#estimates.set(worker, { capacity, ttlMs });
-    }
+  join(worker: WorkerRecord, { capacity, ttlMs }: EstimateOptions): void {
+    const { places } = worker;
+    places.options = { capacity: capacity ?? places.options.capacity, ttlMs: ttlMs ?? places.options.ttlMs };
+    if (worker.residency !== 'exact') this.#addEstimate(worker);
     if (worker.residency !== 'estimate') this.index.addWorker(worker.name);
-    this.#slots.set(worker, { counted: [], estimate: undefined });
+    this.#workers.add(worker);
     this.#membership = -1;
   }
 
   /** The worker lost its cache. What others store under its name is theirs to clear. */
   lost(worker: WorkerRecord): void {
-    const { estimate } = this.#of(worker);
-    if (estimate) this.index.clear(estimate);
+    this.#refresh();
+    if (worker.places.estimate) this.index.clear(worker.places.estimate);
   }
 
   /** Forgets a record; `leaves`: the index forgets what the worker's name holds, too. */
   forget(worker: WorkerRecord, leaves: boolean): void {
-    this.#slots.delete(worker);
-    this.#estimates.delete(worker);
+    this.#workers.delete(worker);
     if (!leaves) return;
     const names = [worker.name, worker.name + ESTIMATE];
     for (const handle of this.index.workers()) {
@@ -73,13 +71,15 @@ export class ResidencyView {
 
   /** The estimate learns that the worker holds these blocks. */
   record(worker: WorkerRecord, hashes: BigUint64Array, nowMs: number): void {
-    const { estimate } = this.#of(worker);
+    this.#refresh();
+    const { estimate } = worker.places;
     if (estimate) this.index.store(estimate, hashes, { nowMs });
   }
 
   /** The worker uses these blocks again. */
   refresh(worker: WorkerRecord, hashes: BigUint64Array, nowMs: number): void {
-    const { estimate } = this.#of(worker);
+    this.#refresh();
+    const { estimate } = worker.places;
     if (estimate) this.index.refresh(estimate, hashes, { nowMs });
   }
 
@@ -110,29 +110,23 @@ export class ResidencyView {
   #fill(column: Float64Array, workers: readonly WorkerRecord[], bySlot: Uint32Array | Float64Array): void {
     for (let place = 0; place < workers.length; place++) {
       let most = 0;
-      for (const slot of this.#slots.get(workers[place]!)!.counted) most = Math.max(most, bySlot[slot]!);
+      for (const slot of workers[place]!.places.slots) most = Math.max(most, bySlot[slot]!);
       column[place] = most;
     }
-  }
-
-  #of(worker: WorkerRecord): Slots {
-    this.#refresh();
-    return this.#slots.get(worker)!;
   }
 
   /** Slots and handles as they are now: workers of the index come and go, and a restore makes all of them new. */
   #refresh(): void {
     const { index } = this;
     if (index.membership === this.#membership) return;
-    for (const [worker, slots] of this.#slots) {
-      const options = this.#estimates.get(worker);
-      slots.estimate = options && this.#addEstimate(worker, options);
+    for (const worker of this.#workers) {
+      worker.places.estimate = worker.residency === 'exact' ? undefined : this.#addEstimate(worker);
     }
     const handles = index.workers();
-    for (const [worker, slots] of this.#slots) {
-      const exact = worker.residency === 'estimate' ? undefined : worker.name;
-      slots.counted = handles
-        .filter((handle) => handle === slots.estimate || handle.name === exact)
+    for (const { name, residency, places } of this.#workers) {
+      const exact = residency === 'estimate' ? undefined : name;
+      places.slots = handles
+        .filter((handle) => handle === places.estimate || handle.name === exact)
         .map(({ slot }) => slot);
     }
     const { slotCount } = index;
@@ -143,9 +137,9 @@ export class ResidencyView {
     this.#membership = index.membership;
   }
 
-  #addEstimate(worker: WorkerRecord, { capacity, ttlMs }: EstimateOptions): WorkerHandle {
-    const blocks = capacity ?? Math.max(1, Math.floor(DEFAULT_POOL_TOKENS / this.index.blockSize));
-    return this.index.addWorker(worker.name + ESTIMATE, { capacity: blocks, ttlMs });
+  #addEstimate({ name, places: { options } }: WorkerRecord): WorkerHandle {
+    const { capacity = Math.max(1, Math.floor(DEFAULT_POOL_TOKENS / this.index.blockSize)), ttlMs } = options;
+    return this.index.addWorker(name + ESTIMATE, { capacity, ttlMs });
   }
 }
 

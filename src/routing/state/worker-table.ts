@@ -1,4 +1,5 @@
 import { KvidxError } from '../../errors.js';
+import type { Places } from '../residency.js';
 import type { Residency, RouterWorkerStats, WorkerStatus } from '../types.js';
 import type { RequestRecord } from './request-table.js';
 import { WorkScale } from './work-scale.js';
@@ -11,6 +12,12 @@ export class WorkerRecord {
   gone = false;
   residency: Residency;
   poolTokens: number | undefined;
+  /** Kept by the router's view of residency. */
+  readonly places: Places = {
+    slots: [],
+    estimate: undefined,
+    options: { capacity: undefined, ttlMs: undefined },
+  };
 
   inflight = 0;
   assigned = 0;
