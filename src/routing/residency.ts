@@ -55,7 +55,7 @@ export class ResidencyView {
 
   /** The worker lost its cache. What others store under its name is theirs to clear. */
   lost(worker: WorkerRecord): void {
-    this.#refresh();
+    this.#resolve();
     if (worker.places.estimate) this.index.clear(worker.places.estimate);
   }
 
@@ -71,14 +71,14 @@ export class ResidencyView {
 
   /** The estimate learns that the worker holds these blocks. */
   record(worker: WorkerRecord, hashes: BigUint64Array, nowMs: number): void {
-    this.#refresh();
+    this.#resolve();
     const { estimate } = worker.places;
     if (estimate) this.index.store(estimate, hashes, { nowMs });
   }
 
   /** The worker uses these blocks again. */
   refresh(worker: WorkerRecord, hashes: BigUint64Array, nowMs: number): void {
-    this.#refresh();
+    this.#resolve();
     const { estimate } = worker.places;
     if (estimate) this.index.refresh(estimate, hashes, { nowMs });
   }
@@ -91,7 +91,7 @@ export class ResidencyView {
     session: string,
     { overlap, maxOwners }: Counts,
   ): void {
-    this.#refresh();
+    this.#resolve();
     const { index } = this;
     const leading = index.overlap(hashes, this.#leading);
     this.#fill(candidates.overlapBlocks, workers, leading);
@@ -116,7 +116,7 @@ export class ResidencyView {
   }
 
   /** Slots and handles as they are now: workers of the index come and go, and a restore makes all of them new. */
-  #refresh(): void {
+  #resolve(): void {
     const { index } = this;
     if (index.membership === this.#membership) return;
     for (const worker of this.#workers) {
