@@ -1,0 +1,126 @@
+import type { AdmitAnswer, AdmitReason, AdmittedAnswer } from '../admit.js';
+import type { AdmittedAs, Decision, DispatchedOptions, RouteRequest, WorkerStatus } from '../types.js';
+import type { BackoffOptions } from './backoff.js';
+import type { Clock } from './clock.js';
+
+/** What a dispatcher needs of a router; `Router` has it. */
+export interface DispatchRouter {
+  route(request: RouteRequest): Decision;
+  reroute(requestId: string): Decision | undefined;
+  assign(requestId: string, worker: string): Decision;
+  onDispatch(requestId: string, options?: DispatchedOptions): boolean;
+  onReject(requestId: string): boolean;
+  onError(requestId: string): boolean;
+  whenPrefilled(requestId: string, callback: () => void): void;
+  workers(): readonly { readonly name: string; readonly status: WorkerStatus }[];
+}
+
+/** What a worker is asked. */
+export interface AdmissionRequest {
+  readonly requestId: string;
+  readonly session: string | undefined;
+  /** Tokens of the prompt. */
+  readonly inputLength: number;
+  /** Of those, what the router thinks must be prefilled. */
+  readonly newTokens: number;
+  readonly firstTurn: boolean;
+  /** A copy of the request's, if it has them: `BigUint64Array[⌊inputLength / blockSize⌋]`. */
+  readonly seqHashes?: BigUint64Array;
+  /** Aborted when the answer would come too late. */
+  readonly signal: AbortSignal;
+}
+
+export interface DispatcherOptions {
+  /** Asks a worker; what it throws, or answers that is no `AdmitAnswer`, is a refusal. */
+  readonly admit: (worker: string, request: AdmissionRequest) => AdmitAnswer | Promise<AdmitAnswer>;
+  /**
+   * Told of a request that a worker admitted and does not get after all, so that it gives up what it reserved. Not
+   * waited for. It may overtake, or be overtaken by, a later fallback of the same request to the same worker.
+   */
+  readonly release?: (worker: string, requestId: string) => void | Promise<void>;
+  /** How long a worker may take to answer, in ms. Default 1,000. */
+  readonly admitTimeoutMs?: number;
+  /** Pauses between a refusal and the next worker. */
+  readonly backoff?: BackoffOptions;
+  /** Cap of the pauses that workers recommend, in ms. Default 2,000. */
+  readonly maxPauseMs?: number;
+  /** Seeds and reseeds under way on one worker, 1 or more. Default 4. */
+  readonly maxPendingSeeds?: number;
+  /** Seeds waiting for one worker, in order; beyond it the next worker is asked. Default 64. */
+  readonly maxQueuedSeeds?: number;
+  /** How long a seed may wait for its turn, in ms. Default 10,000. */
+  readonly seedDeadlineMs?: number;
+  /** After so long a seed no longer counts, even if its prefill was never said to be over, in ms. Default 120,000. */
+  readonly seedLeaseMs?: number;
+  /** Prefill workers, given in turn to what is not direct. Default: none. */
+  readonly prefillWorkers?: readonly string[];
+  /** Of the jitter, 0 … 2^32 − 1. Default: a random one. */
+  readonly seed?: number;
+  /** Default: the system's. */
+  readonly clock?: Clock;
+}
+
+export interface DispatchRequest extends RouteRequest {
+  /** Gives the request up while it is not dispatched. */
+  readonly signal?: AbortSignal;
+}
+
+/** Why a worker did not get a request. */
+export type RefusalKind =
+  | AdmitReason
+  /** The admit call threw or rejected. */
+  | 'error'
+  /** No answer in time. */
+  | 'timeout'
+  /** The answer was none. */
+  | 'nonsense'
+  /** Admitted, but its turn to seed did not come: the queue was full, or the deadline passed. */
+  | 'seed-budget'
+  /** Admitted, but the router no longer lets the request go there. */
+  | 'gone';
+
+export interface Attempt {
+  readonly worker: string;
+  readonly outcome: AdmittedAnswer['as'] | RefusalKind;
+  /** Pause after it. */
+  readonly pausedMs: number;
+  /** What the admit call threw, with outcome `error`. */
+  readonly error?: unknown;
+}
+
+export interface Dispatched {
+  readonly requestId: string;
+  readonly worker: string;
+  readonly as: AdmittedAs;
+  /** Who prefills, where prefill workers are configured and it is not direct. */
+  readonly prefillWorker?: string;
+  readonly decision: Decision;
+  /** One for each worker that was asked, in order; a fallback asks nobody. */
+  readonly attempts: readonly Attempt[];
+}
+
+export interface SeedCounts {
+  readonly worker: string;
+  /** Under way. */
+  readonly pending: number;
+  /** Waiting for their turn. */
+  readonly queued: number;
+}
+
+export interface DispatcherStats {
+  /** Dispatches under way. */
+  readonly pending: number;
+  readonly dispatched: Readonly<Record<AdmittedAs, number>>;
+  readonly refused: Readonly<Record<RefusalKind, number>>;
+  /** Given up by the caller's signal. */
+  readonly aborted: number;
+  /** Ended with any other error after they were routed. */
+  readonly failed: number;
+  /** Answers that came when nobody waited for them any more. */
+  readonly lateAnswers: number;
+  /** Calls of `release`, and those of them that failed. */
+  readonly releases: number;
+  readonly releaseErrors: number;
+  /** Workers with seeds under way or waiting. */
+  readonly seeds: readonly SeedCounts[];
+}
