@@ -1,5 +1,6 @@
 import { invalidArgType, outOfRange } from '../errors.js';
-import { checkInteger } from '../validate.js';
+import { DEFAULT_BLOCK_SIZE, MAX_BLOCK_SIZE } from '../hash/block-hasher.js';
+import { checkInteger, checkOptions } from '../validate.js';
 
 /*
  * What a policy sees of one request: a place for each worker that may take it, in the order in which they joined.
@@ -28,7 +29,7 @@ export interface WorkerFeatures {
   readonly overlapBlocks?: number;
   /**
    * What the policy asks for in `counts`: blocks, or units of 1 / FAIR_UNIT block where it counts fair overlap.
-   * Default: `overlapBlocks`.
+   * Default: `overlapBlocks`, which is right for `prefix` only.
    */
   readonly counted?: number;
   /** Prompt tokens that need no prefill here. Default: min(overlapBlocks × blockSize, inputLength). */
@@ -84,38 +85,58 @@ export class Candidates {
 export interface CandidatesOptions {
   /** Tokens of the prompt. */
   readonly inputLength: number;
-  /** Tokens a block. Default 24. */
+  /** Tokens a block, 1 … 4,096. Default 24. */
   readonly blockSize?: number;
-  /** Index of the session's home among the workers. Default: it has none. */
+  /** Index of the session's home among the workers. Default: it is none of them. */
   readonly home?: number;
+  /** Has the session a home, be it among the workers or not? Default: whether `home` is given. */
+  readonly hasHome?: boolean;
 }
 
 /**
  * Candidates from a list, for a router that keeps its own books and takes only the policies from here. Throws
- * ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_OUT_OF_RANGE (a feature that is negative or not finite).
+ * ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_OUT_OF_RANGE (a feature outside 0 … 2^53 − 1: no score of such overflows).
  */
 export function candidatesFrom(workers: readonly WorkerFeatures[], options: CandidatesOptions): Candidates {
   if (!Array.isArray(workers)) throw invalidArgType('workers', 'an array of features', workers);
-  const { inputLength, blockSize = 24, home } = options;
-  const candidates = new Candidates(workers.length);
-  candidates.count = workers.length;
+  const { inputLength, blockSize = DEFAULT_BLOCK_SIZE, home, hasHome } = checkOptions(options);
+  checkInteger('blockSize', blockSize, 1, MAX_BLOCK_SIZE);
+  const count = workers.length;
+  const candidates = new Candidates(count);
+  candidates.count = count;
   candidates.inputLength = checkInteger('inputLength', inputLength, 0, Number.MAX_SAFE_INTEGER);
-  if (home !== undefined) candidates.home = checkInteger('home', home, 0, workers.length - 1);
-  candidates.hasHome = home !== undefined;
-  workers.forEach((worker: WorkerFeatures, place) => {
-    const { overlapBlocks = 0 } = worker;
-    const given: WorkerFeatures = {
-      counted: overlapBlocks,
-      cacheHitTokens: Math.min(overlapBlocks * blockSize, inputLength),
-      ...worker,
-    };
-    for (const feature of FEATURES) {
-      const value: unknown = given[feature] ?? 0;
-      if (typeof value !== 'number') throw invalidArgType(`workers[${place}].${feature}`, 'a number', value);
-      if (!Number.isFinite(value) || value < 0)
-        throw outOfRange(`workers[${place}].${feature}`, 'a finite number, 0 or more', value);
-      candidates[feature][place] = value;
-    }
-  });
+  if (home !== undefined) {
+    if (count === 0) throw outOfRange('home', 'absent where there are no workers', home);
+    candidates.home = checkInteger('home', home, 0, count - 1);
+  }
+  candidates.hasHome = home !== undefined || hasHome === true;
+  for (let place = 0; place < count; place++) fill(candidates, place, workers[place], blockSize);
   return candidates;
+}
+
+function fill(candidates: Candidates, place: number, worker: unknown, blockSize: number): void {
+  if (typeof worker !== 'object' || worker === null)
+    throw invalidArgType(`workers[${place}]`, 'an object', worker);
+  for (const feature of FEATURES) {
+    const given: unknown = (worker as WorkerFeatures)[feature];
+    candidates[feature][place] =
+      given === undefined
+        ? fallback(candidates, place, feature, blockSize)
+        : checkFeature(given, place, feature);
+  }
+}
+
+function checkFeature(value: unknown, place: number, feature: Feature): number {
+  if (typeof value !== 'number') throw invalidArgType(`workers[${place}].${feature}`, 'a number', value);
+  if (!(value >= 0 && value <= Number.MAX_SAFE_INTEGER))
+    throw outOfRange(`workers[${place}].${feature}`, 'a number from 0 to 2^53 − 1', value);
+  return value;
+}
+
+/** `overlapBlocks` is the first of the features: it is filled in when others follow from it. */
+function fallback(candidates: Candidates, place: number, feature: Feature, blockSize: number): number {
+  const overlapBlocks = candidates.overlapBlocks[place]!;
+  if (feature === 'counted') return overlapBlocks;
+  if (feature === 'cacheHitTokens') return Math.min(overlapBlocks * blockSize, candidates.inputLength);
+  return 0;
 }
