@@ -84,7 +84,7 @@ export class Dispatcher {
       return await this.#run(this.#flight(request, decision), decision);
     } catch (error) {
       this.#counters[signal?.aborted && error === signal.reason ? 'aborted' : 'failed'] += 1;
-      this.#router.onError(requestId);
+      this.#giveUp(requestId);
       throw error;
     } finally {
       this.#counters.pending -= 1;
@@ -216,6 +216,14 @@ export class Dispatcher {
     const given = as !== 'direct' && prefillWorkers.length > 0;
     const prefill = given && { prefillWorker: prefillWorkers[this.#nextPrefill++ % prefillWorkers.length]! };
     return { requestId, worker, as, ...prefill, decision, attempts };
+  }
+
+  #giveUp(requestId: string): void {
+    try {
+      this.#router.onError(requestId);
+    } catch {
+      // What went wrong before says more.
+    }
   }
 
   #release(worker: string, requestId: string): void {
