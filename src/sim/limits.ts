@@ -1,0 +1,2 @@
+/** Workers of a simulated fleet. */
+export const MAX_SIM_WORKERS = 1024;
