@@ -12,6 +12,7 @@ export { encodeNamespace, type Namespace, namespaceRoot } from './hash/namespace
 export { type AppendOptions, SessionHasher } from './hash/session-hasher.js';
 export * from './kv-index/index.js';
 export { type BackendInfo, backend } from './native/index.js';
+export * from './routing/index.js';
 export type { BlockConvention, BlockSizeVerdict } from './trace/block-size.js';
 export { hybridLine } from './trace/hybrid-line.js';
 export { type SynthOptions, synthesizeTrace } from './trace/synth.js';
