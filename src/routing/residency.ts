@@ -76,6 +76,13 @@ export class ResidencyView {
     if (estimate) this.index.store(estimate, hashes, { nowMs });
   }
 
+  /** The estimate was told too early: the worker never had these blocks. */
+  unrecord(worker: WorkerRecord, hashes: BigUint64Array): void {
+    this.#resolve();
+    const { estimate } = worker.places;
+    if (estimate) this.index.remove(estimate, hashes);
+  }
+
   /** The worker uses these blocks again. */
   refresh(worker: WorkerRecord, hashes: BigUint64Array, nowMs: number): void {
     this.#resolve();

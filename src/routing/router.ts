@@ -70,7 +70,10 @@ export class Router {
     this.#residency = new ResidencyView(settings.index);
     const events = {
       sessionEnded: ({ name }: SessionRecord) => void this.index.endSession(name),
-      requestEnded: ({ hashes }: RequestRecord) => this.#buffers.give(hashes),
+      requestEnded: (request: RequestRecord) => {
+        if (request.phase === 'routed' && request.worker) this.#unrecord(request, request.worker);
+        this.#buffers.give(request.hashes);
+      },
     };
     this.#state = new RouterState(settings.state, events, this.#now());
   }
@@ -261,7 +264,9 @@ export class Router {
    * request waits for `reroute`, `assign` or `onError`.
    */
   onReject(requestId: string): boolean {
-    return this.#state.rejected(requestId, this.#now()) !== undefined;
+    const request = this.#state.rejected(requestId, this.#now());
+    if (request) this.#unrecord(request, request.refusedBy.at(-1)!);
+    return request !== undefined;
   }
 
   /**
@@ -440,6 +445,12 @@ export class Router {
     request.cachedTokens = this.#candidates.cacheHitTokens[place]!;
     request.newTokens = request.inputLength - request.cachedTokens;
     if (this.#settings.recordAt === 'route') this.#residency.record(worker, request.hashes.hashes, nowMs);
+  }
+
+  /** What was recorded when the request was routed did not come true. A sibling that also names it tells it again. */
+  #unrecord({ hashes, overlapBlocks }: RequestRecord, worker: WorkerRecord): void {
+    if (this.#settings.recordAt === 'finish' || worker.gone) return;
+    this.#residency.unrecord(worker, hashes.hashes.subarray(overlapBlocks));
   }
 
   /** Where the session moves instead of staying in this place; −1: it does not move. */
