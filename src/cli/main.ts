@@ -6,11 +6,13 @@ import { packageRoot } from '../native/load.js';
 import { apcCommand } from './apc.js';
 import { benchCommand } from './bench.js';
 import { EXIT, report } from './report.js';
+import { simCommand } from './sim.js';
 import { synthCommand } from './synth.js';
 
 const EXAMPLES = `
 Examples:
   $ kvidx apc trace.jsonl.gz
+  $ kvidx sim trace.jsonl.gz --workers 8
   $ kvidx synth --sessions 8 | kvidx apc -
   $ kvidx apc --help`;
 
@@ -18,13 +20,13 @@ function program(): Command {
   const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8'));
   const kvidx = new Command('kvidx')
     .description(
-      'how much prefix-cache hit a trace allows, and how fast this machine answers cache-aware routing',
+      'how much prefix-cache hit a trace allows, how much of it routing policies reach, and how fast this machine answers',
     )
     .version(version)
     .exitOverride()
     .showHelpAfterError('(kvidx --help, or kvidx <command> --help, says what is possible)')
     .addHelpText('after', EXAMPLES);
-  for (const command of [apcCommand(), synthCommand(), benchCommand()]) {
+  for (const command of [apcCommand(), simCommand(), synthCommand(), benchCommand()]) {
     kvidx.addCommand(command.copyInheritedSettings(kvidx));
   }
   return kvidx;

@@ -1,5 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { MAX_CURVE_SIZES } from '../analysis/limits.js';
+import { hasKvidxCode } from '../errors.js';
+import { createPolicy } from '../routing/policy/spec.js';
 import { grouped } from '../text.js';
 
 /** A parser of an integer option from `lo` to `hi`. */
@@ -24,4 +26,17 @@ export function cacheSizes(text: string): number[] | 'auto' {
     throw new InvalidArgumentError(`Give at most ${grouped(MAX_CURVE_SIZES)} cache sizes.`);
   }
   return sizes;
+}
+
+/** Specs for `--policies`, with commas between them; each must make a policy. */
+export function policySpecs(text: string): string[] {
+  const specs = text.split(',').map((part) => part.trim());
+  for (const spec of specs) {
+    try {
+      createPolicy(spec);
+    } catch (error) {
+      throw hasKvidxCode(error) ? new InvalidArgumentError(error.message) : error;
+    }
+  }
+  return specs;
 }

@@ -2,8 +2,6 @@ import type { TraceReaderOptions } from '../trace/types.js';
 
 export interface Progress {
   readonly onProgress: NonNullable<TraceReaderOptions['onProgress']>;
-  /** The file is read from its start again. */
-  nextPass(): void;
   stop(): void;
 }
 
@@ -12,7 +10,7 @@ export interface Progress {
  * size is not known.
  */
 export async function readingProgress(label: string, passes = 1): Promise<Progress> {
-  if (!process.stderr.isTTY) return { onProgress: () => {}, nextPass: () => {}, stop: () => {} };
+  if (!process.stderr.isTTY) return { onProgress: () => {}, stop: () => {} };
   const { SingleBar, Presets } = (await import('cli-progress')).default;
   const bar = new SingleBar(
     {
@@ -22,17 +20,15 @@ export async function readingProgress(label: string, passes = 1): Promise<Progre
     },
     Presets.shades_classic,
   );
-  let started = false;
+  let last = 0;
   let pass = 0;
   return {
     onProgress: (bytes, totalBytes) => {
       if (totalBytes === undefined) return;
-      if (!started) bar.start(totalBytes * passes, 0);
-      started = true;
+      if (last === 0) bar.start(totalBytes * passes, 0);
+      if (bytes <= last) pass += 1; // within a pass they only rise
+      last = bytes;
       bar.update(pass * totalBytes + bytes);
-    },
-    nextPass: () => {
-      pass += 1;
     },
     stop: () => bar.stop(),
   };

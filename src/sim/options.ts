@@ -1,10 +1,9 @@
 import { invalidArgType, KvidxError } from '../errors.js';
-import { MAX_BLOCK_SIZE } from '../hash/block-hasher.js';
 import type { Policy } from '../routing/policy/policy.js';
 import { createPolicy } from '../routing/policy/spec.js';
 import { grouped } from '../text.js';
 import { checkInteger, checkOptions } from '../validate.js';
-import { MAX_SIM_WORKERS } from './limits.js';
+import { MAX_SIM_BLOCK_SIZE, MAX_SIM_WORKERS } from './limits.js';
 import type { SimOptions } from './types.js';
 
 export interface SimSettings {
@@ -30,16 +29,17 @@ export function checkSimOptions(options: SimOptions): SimSettings {
       if (typeof given !== 'string') throw invalidArgType(`policies[${i}]`, 'a policy spec', given);
       return { given, policy: createPolicy(given) };
     }),
-    blockSize: blockSize === undefined ? undefined : checkInteger('blockSize', blockSize, 1, MAX_BLOCK_SIZE),
+    blockSize:
+      blockSize === undefined ? undefined : checkInteger('blockSize', blockSize, 1, MAX_SIM_BLOCK_SIZE),
     onDecision,
   };
 }
 
 /** An inferred block size may be one that no router takes. */
 export function checkRoutable(trace: string, blockSize: number): void {
-  if (blockSize <= MAX_BLOCK_SIZE) return;
+  if (blockSize <= MAX_SIM_BLOCK_SIZE) return;
   throw new KvidxError(
     'ERR_KVIDX_BAD_TRACE',
-    `${trace}: its blocks have ${grouped(blockSize)} tokens, and a router takes at most ${grouped(MAX_BLOCK_SIZE)}`,
+    `${trace}: its blocks have ${grouped(blockSize)} tokens, and a router takes at most ${grouped(MAX_SIM_BLOCK_SIZE)}`,
   );
 }

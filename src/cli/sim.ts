@@ -1,0 +1,79 @@
+import { Command, Option } from 'commander';
+import { MAX_SIM_BLOCK_SIZE, MAX_SIM_WORKERS } from '../sim/limits.js';
+import { integerFrom, policySpecs } from './options.js';
+import { isSameFile } from './out-file.js';
+import { policyHelp } from './policy-help.js';
+
+export interface SimFlags {
+  clock: 'sequential';
+  workers: number;
+  policies: string[];
+  blockSize?: number;
+  onError: 'fail' | 'skip';
+  json?: boolean;
+  out?: string;
+}
+
+/** What tells policies apart where there is no load. */
+const DEFAULT_POLICIES = [
+  'kv-aware:overlap=fair:k=200:by=work',
+  'kv-aware:overlap=exclusive',
+  'kv-aware:overlap=exclusive:m=8',
+  'kv-aware:overlap=set',
+  'round-robin',
+];
+
+const notes = () => `
+Each policy has a fleet of its own, and all of them see the same requests, in the order of the file. Caches never evict.
+On the sequential clock every request finishes before the next is routed: load is always 0, so that policies which
+spread by load alone may put everything on one worker. The output says where that is so.
+
+The trace is JSON lines, hybrid / Bailian or Mooncake, plain or gzip. It is read twice; the rows of standard input or of
+a pipe are kept in memory for that.
+
+Policies, with their options (name:option=value:...):
+${policyHelp()}
+
+Examples:
+  $ kvidx sim trace.jsonl.gz
+  $ kvidx sim trace.jsonl.gz --workers 8 --policies kv-aware:overlap=fair:k=200:by=work,lpwl,random:seed=7
+  $ zcat trace.jsonl.gz | kvidx sim - --block-size 64 --json | jq '.rows[] | {policy, apc, balance}'`;
+
+export function simCommand(): Command {
+  return new Command('sim')
+    .description('how much prefix-cache hit routing policies reach on a trace, and how evenly they spread it')
+    .argument('<trace>', 'a file, or - for standard input')
+    .addOption(
+      new Option('--clock <name>', 'when requests are routed').choices(['sequential']).default('sequential'),
+    )
+    .option(
+      '--workers <n>',
+      `workers of each fleet, up to ${MAX_SIM_WORKERS}`,
+      integerFrom(1, MAX_SIM_WORKERS),
+      3,
+    )
+    .addOption(
+      new Option('--policies <specs>', 'policies to compare, with commas between them')
+        .argParser(policySpecs)
+        .default(DEFAULT_POLICIES, DEFAULT_POLICIES.join(', ')),
+    )
+    .option(
+      '--block-size <tokens>',
+      'tokens a block (default: inferred from the rows)',
+      integerFrom(1, MAX_SIM_BLOCK_SIZE),
+    )
+    .addOption(
+      new Option('--on-error <what>', 'bad rows: end with an error, or leave them out and count them')
+        .choices(['fail', 'skip'])
+        .default('fail'),
+    )
+    .option('--json', 'print one JSON object instead of tables')
+    .option('--out <file>', 'write the JSON object to a file as well')
+    .addHelpText('after', notes)
+    .action(async (trace: string, flags: SimFlags, command: Command) => {
+      if (flags.out !== undefined && isSameFile(trace, flags.out)) {
+        command.error(`error: --out ${flags.out} is the trace itself, which it would overwrite`);
+      }
+      await (await import('./run-sim.js')).runSim(trace, flags);
+    });
+}
