@@ -69,7 +69,8 @@ export function statsOf(router: Router, worker: string): RouterStats['workers'][
 
 /** All that can be seen of a router: equal before and after a call that changes nothing. */
 export function stateOf(router: Router) {
-  return { stats: router.stats(), workers: router.workers(), index: router.index.snapshot() };
+  const index = Buffer.from(router.index.snapshot()).toString('latin1');
+  return { stats: router.stats(), workers: router.workers(), index };
 }
 
 /** How many decisions each worker got. */
