@@ -431,29 +431,39 @@ describe('the caller aborts', () => {
     expect(dispatcher.stats()).toMatchObject({ pending: 0, aborted: 1, failed: 0, lateAnswers: 1 });
   });
 
-  test('at any turn of the promises: it is dispatched, or released and under way nowhere', async () => {
-    const ends = new Set<string>();
-    for (let turns = 0; turns < 40; turns++) {
-      const controller = new AbortController();
-      const { clock, router, dispatcher, released } = setUp({ a: seed });
-      const dispatched = dispatcher.dispatch({ tokens: [1], requestId: 'r', signal: controller.signal });
-      for (let turn = 0; turn < turns; turn++) await undefined;
-      controller.abort('why');
-      const end = await outcome(clock, dispatched).then(
-        ({ as }) => as,
-        (reason) => reason,
-      );
-      await settled();
-      ends.add(`${end}, under way ${router.requests.has('r')}, released ${released}`);
-      const seeds = end === 'seed' ? [{ worker: 'a', pending: 1, queued: 0 }] : [];
-      expect(dispatcher.stats()).toMatchObject({ pending: 0, seeds });
-    }
-    expect([...ends]).toEqual([
-      'why, under way false, released ',
-      'why, under way false, released a r',
-      'seed, under way true, released ',
-    ]);
-  });
+  test.each([
+    ['seed', seed, 'a r'],
+    ['direct', direct, 'a r'],
+    ['fallback', no, ''],
+  ])(
+    'at any turn of the promises: it is dispatched as %s, or under way nowhere',
+    async (as, answer, late) => {
+      const ends = new Set<string>();
+      for (let turns = 0; turns < 40; turns++) {
+        const controller = new AbortController();
+        const { clock, router, dispatcher, released } = setUp({ a: answer });
+        const dispatched = dispatcher.dispatch({ tokens: [1], requestId: 'r', signal: controller.signal });
+        for (let turn = 0; turn < turns; turn++) await undefined;
+        const gone = router.log.some((line) => line.startsWith('dispatch'));
+        controller.abort('why');
+        const end = await outcome(clock, dispatched).then(
+          (result) => result.as,
+          (reason) => reason,
+        );
+        await settled();
+        expect(end).toBe(gone ? as : 'why');
+        ends.add(`${end}, under way: ${router.requests.has('r')}, released: ${released}`);
+        const seeds = end === 'seed' ? [{ worker: 'a', pending: 1, queued: 0 }] : [];
+        expect(dispatcher.stats()).toMatchObject({ pending: 0, seeds });
+      }
+      // Before the worker is asked, after it, and after the dispatch.
+      const expected = new Set([
+        'why, under way: false, released: ',
+        `why, under way: false, released: ${late}`,
+      ]);
+      expect(ends).toEqual(expected.add(`${as}, under way: true, released: `));
+    },
+  );
 
   test('in the queue: it leaves, is released, and the next one takes its turn', async () => {
     const controller = new AbortController();

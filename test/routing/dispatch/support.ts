@@ -146,14 +146,18 @@ export class FakeRouter implements DispatchRouter {
     return this.#end(requestId, 'finish');
   }
 
-  onFirstToken(requestId: string): void {
-    const request = this.requests.get(requestId)!;
+  onFirstToken(requestId: string): boolean {
+    const request = this.requests.get(requestId);
+    if (request?.state !== 'prefill') return false;
     request.state = 'decode';
     tell(request);
+    return true;
   }
 
   whenPrefilled(requestId: string, callback: () => void): void {
-    this.requests.get(requestId)!.callbacks.push(callback);
+    const request = this.requests.get(requestId);
+    if (request && request.state !== 'decode') request.callbacks.push(callback);
+    else callback();
   }
 
   /** As `failWorker`; `removed`: as `removeWorker`. */
