@@ -81,7 +81,7 @@ export class Dispatcher {
     const { requestId } = decision;
     this.#counters.pending += 1;
     try {
-      return await this.#run(this.#flight(request, decision), decision);
+      return await this.#run(this.#flight(request, signal, decision), decision);
     } catch (error) {
       this.#counters[signal?.aborted && error === signal.reason ? 'aborted' : 'failed'] += 1;
       this.#giveUp(requestId);
@@ -100,7 +100,11 @@ export class Dispatcher {
     };
   }
 
-  #flight({ session, seqHashes, signal }: DispatchRequest, decision: Decision): Flight {
+  #flight(
+    { session, seqHashes }: DispatchRequest,
+    signal: AbortSignal | undefined,
+    decision: Decision,
+  ): Flight {
     const { backoff, maxPauseMs, random } = this.#settings;
     const { requestId, cachedTokens, newTokens } = decision;
     const inputLength = cachedTokens + newTokens;

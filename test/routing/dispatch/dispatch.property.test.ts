@@ -5,7 +5,7 @@ import { Crowd, type Journey, type World } from './crowd.js';
 import { VirtualClock } from './support.js';
 import { fakeWorld, realWorld } from './worlds.js';
 
-const ROUNDS = 60;
+const ROUNDS = 40;
 const REQUESTS = 60;
 
 const WORLDS: Record<string, (clock: VirtualClock) => World> = {

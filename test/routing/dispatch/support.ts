@@ -245,3 +245,12 @@ export async function outcome<T>(clock: VirtualClock, promise: Promise<T>): Prom
   if ('error' in ended) throw ended.error;
   return ended.value;
 }
+
+/** The `code` of what the promise rejects with. */
+export async function codeOfRejection(promise: Promise<unknown>): Promise<string> {
+  const error = await promise.then(
+    () => undefined,
+    (reason) => reason,
+  );
+  return String(error?.code);
+}
