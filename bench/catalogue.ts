@@ -33,6 +33,11 @@ export const catalogue: readonly CatalogueEntry[] = [
     replaysTrace: true,
   },
   {
+    name: 'routing',
+    description: 'whole decisions for 64 workers: their parts, their slowest hundredth, the heap they take',
+    file: new URL('./scenarios/routing.js', import.meta.url),
+  },
+  {
     name: 'soak',
     description: 'twenty million operations at a bound: memory stays flat, nothing breaks',
     file: new URL('./scenarios/soak.js', import.meta.url),

@@ -131,7 +131,20 @@ export class Race<Name extends string> {
 
   /** Median nanoseconds an operation, over all rounds. */
   medianNs(name: Name): number {
-    return median(this.#rounds.flatMap((round) => [...round.get(name)!])) * 1e6;
+    return this.quantileNs(name, 0.5);
+  }
+
+  /**
+   * The nanoseconds that a share `q` of the samples stays below, over all rounds. Samples of several operations hide how
+   * long the slow ones among them took.
+   */
+  quantileNs(name: Name, q: number): number {
+    return (
+      quantile(
+        this.#rounds.flatMap((round) => [...round.get(name)!]),
+        q,
+      ) * 1e6
+    );
   }
 
   /** How many times as long `a` takes as `b`: the median of the rounds' ratios of medians, with their range. */
@@ -157,8 +170,13 @@ function timed({ prepare, run }: Rival): FnReturnedObject {
 }
 
 export function median(values: ArrayLike<number>): number {
+  return quantile(values, 0.5);
+}
+
+/** The smallest value above a share `q` of the values, 0 ≤ q < 1. */
+export function quantile(values: ArrayLike<number>, q: number): number {
   const sorted = Float64Array.from(values).sort();
-  return sorted[sorted.length >> 1]!;
+  return sorted[Math.floor(sorted.length * q)]!;
 }
 
 function samplesOf({ name, result }: Task): Float64Array {

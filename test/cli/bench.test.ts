@@ -31,13 +31,15 @@ describe('kvidx bench', () => {
   it('lists its scenarios', async () => {
     const { code, stdout } = await kvidx(['bench', '--list']);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^hash .*\nindex .*\ningest .*\nmemory .*\nsoak .* \(only when named\)\n$/);
+    expect(stdout).toMatch(
+      /^hash .*\nindex .*\ningest .*\nmemory .*\nrouting .*\nsoak .* \(only when named\)\n$/,
+    );
   });
 
   it('exits with 2 when a scenario is unknown', async () => {
     const { code, stdout, stderr } = await kvidx(['bench', 'nonsense']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toMatch(/hash, index, ingest, memory, soak/);
+    expect(stderr).toMatch(/hash, index, ingest, memory, routing, soak/);
   });
 
   it('exits with 2 when no scenario would replay the trace', async () => {
@@ -65,6 +67,7 @@ describe('kvidx bench', () => {
         ['index', true],
         ['ingest', true],
         ['memory', true],
+        ['routing', true],
       ]);
       for (const { checks, figures } of report.scenarios) {
         expect(checks).not.toHaveLength(0);
@@ -100,6 +103,16 @@ describe('kvidx bench', () => {
     for (const { name, value } of ratios) expect(Math.abs(value - 1), name).toBeLessThan(0.05);
   });
 
+  it.runIf(built)('times decisions that it asserts to be right, and counts their bytes', async () => {
+    const { code, stdout } = await kvidx(['bench', 'routing', '--quick', '--json']);
+    expect(code).toBe(0);
+    const { checks, figures }: ScenarioResult = JSON.parse(stdout).scenarios[0];
+    expect(checks[0]).toMatch(/each of 128 sessions goes to its own worker/);
+    const growth = figures.filter(({ name }) => name.endsWith('heap, long ÷ short'));
+    expect(growth).toHaveLength(3);
+    for (const { name, value } of growth) expect(value, name).toBeLessThan(2);
+  });
+
   it.runIf(built)('names the line of a bad trace', async () => {
     const bad = join(folder, 'bad.jsonl');
     writeFileSync(bad, 'no trace\n');
@@ -133,7 +146,7 @@ describe('kvidx bench', () => {
     const { code, stderr } = await kvidx(['bench', '--quick', '--out', out], { stopReading: true });
     expect(code).toBe(0);
     expect(stderr).not.toMatch(/Error|kvidx:/);
-    expect(JSON.parse(readFileSync(out, 'utf8')).scenarios).toHaveLength(4);
+    expect(JSON.parse(readFileSync(out, 'utf8')).scenarios).toHaveLength(5);
   });
 
   it.runIf(built)('ends quietly when nobody reads what it prints, and there is no file', async () => {
