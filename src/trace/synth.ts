@@ -1,5 +1,5 @@
-import { checkInteger, checkOptions } from '../validate.js';
 import { Random } from '../random.js';
+import { checkInteger, checkOptions } from '../validate.js';
 import { DISTRIBUTIONS } from './synth-distributions.js';
 import type { ChatRow } from './types.js';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { seam } from '../../src/native/index.js';
 import { ROW, ROW_LENGTH } from '../../src/native/seam.js';
-import { scanTraceRow } from '../../src/reference/trace-row.js';
 import { Random } from '../../src/random.js';
+import { scanTraceRow } from '../../src/reference/trace-row.js';
 
 interface Scan {
   place: number[];

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { hybridLine } from '../../src/trace/hybrid-line.js';
 import { type Quantiles, Random } from '../../src/random.js';
+import { hybridLine } from '../../src/trace/hybrid-line.js';
 import { type SynthOptions, synthesizeTrace } from '../../src/trace/synth.js';
 import type { ChatRow, TraceRow } from '../../src/trace/types.js';
 import { rowsOf } from './support.js';
