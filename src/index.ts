@@ -4,6 +4,7 @@ export { KvidxError, type KvidxErrorCode } from './errors.js';
 export {
   BlockHasher,
   type BlockHasherOptions,
+  type ChainHashesOptions,
   type LocalHashesOptions,
   type SeqHashesOptions,
 } from './hash/block-hasher.js';
@@ -13,6 +14,8 @@ export { type AppendOptions, SessionHasher } from './hash/session-hasher.js';
 export * from './kv-index/index.js';
 export { type BackendInfo, backend } from './native/index.js';
 export * from './routing/index.js';
+export { simulateSequential } from './sim/sequential.js';
+export type { OpenRows, PolicyResult, SimOptions, SimResult, Simulation } from './sim/types.js';
 export type { BlockConvention, BlockSizeVerdict } from './trace/block-size.js';
 export { hybridLine } from './trace/hybrid-line.js';
 export { type SynthOptions, synthesizeTrace } from './trace/synth.js';
