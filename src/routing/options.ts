@@ -7,10 +7,17 @@ import type { Policy } from './policy/policy.js';
 import { createPolicy } from './policy/spec.js';
 import { checkNotEstimate } from './residency.js';
 import type { StateSettings } from './state/router-state.js';
-import type { Residency, RouterOptions, RouterWorkerOptions } from './types.js';
+import type {
+  AdmittedAs,
+  DispatchedOptions,
+  Residency,
+  RouterOptions,
+  RouterWorkerOptions,
+} from './types.js';
 
 export const DEFAULT_POLICY = 'kv-aware:overlap=fair:k=200:by=work';
 
+const ADMITTED: readonly AdmittedAs[] = ['direct', 'seed', 'reseed', 'fallback'];
 const RESIDENCIES: readonly Residency[] = ['estimate', 'exact', 'larger'];
 /** Tables of that many entries are laid out at once. */
 const MAX_ENTRIES = 2 ** 26;
@@ -53,7 +60,7 @@ export function checkRouterOptions(options: RouterOptions | undefined): RouterSe
   if (typeof now !== 'function') throw invalidArgType('now', 'a function', now);
   const { evictedHistory = 0 } = checkOptions(index, 'index');
   return {
-    policy: isPolicy(policy) ? policy : createPolicy(policy),
+    policy: isPolicy(policy) ? checkPolicy(policy) : createPolicy(policy),
     residency: checkChoice('residency', residency, RESIDENCIES),
     recordAt: checkChoice('recordAt', recordAt, ['finish', 'route']),
     partialLastBlock,
@@ -92,6 +99,24 @@ export const checkWorker = (name: unknown): string => checkNotEstimate(checkName
 
 function isPolicy(policy: unknown): policy is Policy {
   return typeof (policy as Partial<Policy> | null)?.decide === 'function';
+}
+
+/** One that `createPolicy` did not make has to be whole. */
+function checkPolicy(policy: Policy): Policy {
+  const { spec, counts, explain } = policy;
+  if (typeof spec !== 'string') throw invalidArgType('policy.spec', 'a string', spec);
+  if (typeof explain !== 'function') throw invalidArgType('policy.explain', 'a function', explain);
+  if (typeof counts !== 'object' || counts === null)
+    throw invalidArgType('policy.counts', 'an object', counts);
+  checkChoice('policy.counts.overlap', counts.overlap, ['prefix', 'set', 'exclusive', 'fair']);
+  checkInteger('policy.counts.maxOwners', counts.maxOwners, 1, MAX_BLOCKS);
+  return policy;
+}
+
+/** `admitted` of `onDispatch`. */
+export function checkAdmitted(options: DispatchedOptions | undefined): AdmittedAs | undefined {
+  const { admitted } = checkOptions(options);
+  return admitted === undefined ? undefined : checkChoice('admitted', admitted, ADMITTED);
 }
 
 function checkMigration(migration: NonNullable<RouterOptions['migration']>) {

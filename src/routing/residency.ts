@@ -45,10 +45,11 @@ export class ResidencyView {
 
   /** Gives the worker the slots that its residency needs; what is omitted of a present estimate stays as it is. */
   join(worker: WorkerRecord, { capacity, ttlMs }: EstimateOptions): void {
-    const { places } = worker;
-    places.options = { capacity: capacity ?? places.options.capacity, ttlMs: ttlMs ?? places.options.ttlMs };
-    if (worker.residency !== 'exact') this.#addEstimate(worker);
+    const { options: before } = worker.places;
+    const options = { capacity: capacity ?? before.capacity, ttlMs: ttlMs ?? before.ttlMs };
+    if (worker.residency !== 'exact') this.#addEstimate(worker.name, options);
     if (worker.residency !== 'estimate') this.index.addWorker(worker.name);
+    worker.places.options = options;
     this.#workers.add(worker);
     this.#membership = -1;
   }
@@ -126,8 +127,8 @@ export class ResidencyView {
   #resolve(): void {
     const { index } = this;
     if (index.membership === this.#membership) return;
-    for (const worker of this.#workers) {
-      worker.places.estimate = worker.residency === 'exact' ? undefined : this.#addEstimate(worker);
+    for (const { name, residency, places } of this.#workers) {
+      places.estimate = residency === 'exact' ? undefined : this.#addEstimate(name, places.options);
     }
     const handles = index.workers();
     for (const { name, residency, places } of this.#workers) {
@@ -144,9 +145,9 @@ export class ResidencyView {
     this.#membership = index.membership;
   }
 
-  #addEstimate({ name, places: { options } }: WorkerRecord): WorkerHandle {
-    const { capacity = Math.max(1, Math.floor(DEFAULT_POOL_TOKENS / this.index.blockSize)), ttlMs } = options;
-    return this.index.addWorker(name + ESTIMATE, { capacity, ttlMs });
+  #addEstimate(name: string, { capacity, ttlMs }: EstimateOptions): WorkerHandle {
+    const blocks = capacity ?? Math.max(1, Math.floor(DEFAULT_POOL_TOKENS / this.index.blockSize));
+    return this.index.addWorker(name + ESTIMATE, { capacity: blocks, ttlMs });
   }
 }
 

@@ -5,12 +5,18 @@ import { BlockHasher } from '../hash/block-hasher.js';
 import { namespaceRoot } from '../hash/namespace.js';
 import type { KvIndex } from '../kv-index/index.js';
 import { counted } from '../text.js';
-import { checkHashes, checkInteger, checkName, checkOptions, checkTime, checkTokens } from '../validate.js';
+import { checkHashes, checkInteger, checkName, checkTime, checkTokens } from '../validate.js';
 import { Candidates } from './candidates.js';
 import { explainRoute } from './explain.js';
 import { HashBuffers } from './hash-buffers.js';
 import { hasCooledDown, migrationTarget } from './migration.js';
-import { checkRouterOptions, checkRouterWorkerOptions, checkWorker, type RouterSettings } from './options.js';
+import {
+  checkAdmitted,
+  checkRouterOptions,
+  checkRouterWorkerOptions,
+  checkWorker,
+  type RouterSettings,
+} from './options.js';
 import type { Policy } from './policy/policy.js';
 import { ResidencyView } from './residency.js';
 import { RequestRecord } from './state/request-table.js';
@@ -99,7 +105,7 @@ export class Router {
 
   /**
    * A worker joins, or takes requests again after `drainWorker` or `failWorker`. A present one takes the options that are
-   * given. It starts at the others' smallest `assigned` and `work`.
+   * given, one that comes back has those that it had. It starts at the others' smallest `assigned` and `work`.
    */
   addWorker(name: string, options?: RouterWorkerOptions): void {
     const { residency, poolTokens, ...estimate } = checkRouterWorkerOptions(options);
@@ -113,10 +119,11 @@ export class Router {
         residency,
       );
     }
-    const worker = workers.join(name, residency ?? this.#settings.residency);
-    if (before?.gone) this.#residency.forget(before, false);
-    if (poolTokens !== undefined) worker.poolTokens = poolTokens;
+    const worker = workers.lifeOf(name, residency ?? this.#settings.residency);
     this.#residency.join(worker, estimate);
+    if (poolTokens !== undefined) worker.poolTokens = poolTokens;
+    const former = workers.join(worker);
+    if (former) this.#residency.forget(former, false);
   }
 
   /** The worker gets no request any more; those under way end as they would. ERR_KVIDX_UNKNOWN_WORKER. */
@@ -131,17 +138,20 @@ export class Router {
    */
   failWorker(name: string): string[] {
     const worker = this.#state.workers.get(checkWorker(name));
-    this.#state.workers.setStatus(worker, 'down');
     this.#residency.lost(worker);
-    return this.#state.abandon(worker);
+    this.#state.workers.setStatus(worker, 'down');
+    const lost = this.#state.abandon(worker);
+    this.#state.tell();
+    return lost;
   }
 
   /** The worker leaves, with all that `index` holds under its name. Answers and throws as `failWorker`. */
   removeWorker(name: string): string[] {
     const worker = this.#state.workers.get(checkWorker(name));
+    this.#residency.forget(worker, true);
     this.#state.workers.leave(worker);
     const lost = this.#state.abandon(worker);
-    this.#residency.forget(worker, true);
+    this.#state.tell();
     return lost;
   }
 
@@ -158,17 +168,21 @@ export class Router {
    */
   route(request: RouteRequest): Decision {
     const checked = this.#check(request);
-    this.#usable(this.#state.workers.up);
-    const nowMs = this.#now();
-    const { requests } = this.#state;
+    const state = this.#state;
     const hashes = this.#buffers.take(checked.blocks);
     try {
-      checked.writeHashes(hashes.hashes);
-      const session = this.#state.sessionOf(checked.session, nowMs);
-      const id = checked.requestId ?? requests.newName();
+      checked.writeHashes(hashes.hashes); // reads what may be getters: nothing was looked at before
+      this.#mayRoute(checked);
+      while (state.requests.isFull) {
+        state.giveUpIdlest();
+        this.#mayRoute(checked);
+      }
+      const nowMs = this.#now();
+      const session = state.sessionOf(checked.session, nowMs);
+      const id = checked.requestId ?? state.requests.newName();
       const record = new RequestRecord(id, session, hashes, checked.inputLength, nowMs);
-      this.#place(record, this.#state.workers.up, nowMs);
-      this.#state.routed(record);
+      this.#place(record, state.workers.up, nowMs);
+      state.routed(record);
       return this.#decision(record);
     } catch (error) {
       this.#buffers.give(hashes);
@@ -183,7 +197,7 @@ export class Router {
   reroute(requestId: string): Decision | undefined {
     const nowMs = this.#now();
     const request = this.#state.waiting(requestId, nowMs);
-    this.#usable(this.#state.workers.up);
+    this.#state.workers.checkUp();
     const left = this.#state.workers.up.filter((worker) => !request.refusedBy.includes(worker));
     if (left.length === 0) return undefined;
     this.#place(request, left, nowMs);
@@ -211,10 +225,10 @@ export class Router {
   explain(request: RouteRequest): RouteExplanation {
     const checked = this.#check(request);
     const { workers } = this.#state;
-    this.#usable(workers.up);
-    const nowMs = this.#now();
     const hashes = new BigUint64Array(checked.blocks);
     checked.writeHashes(hashes);
+    this.#mayRoute(checked);
+    const nowMs = this.#now();
     const session = this.#state.sessionOf(checked.session, nowMs);
     this.#consider(session, workers.up, hashes, checked.inputLength, nowMs);
     return explainRoute({
@@ -230,7 +244,8 @@ export class Router {
 
   /** The request was sent to its worker, or taken by it (`admitted`): its load, home and ownership count from now on. */
   onDispatch(requestId: string, options?: DispatchedOptions): boolean {
-    const { admitted } = checkOptions(options);
+    const admitted = checkAdmitted(options);
+    this.#checkOpen();
     const nowMs = this.#now();
     const request = this.#state.dispatched(requestId, admitted, nowMs);
     if (!request) return false;
@@ -243,20 +258,27 @@ export class Router {
 
   /** Its prefill is over. */
   onFirstToken(requestId: string): boolean {
-    return this.#state.firstToken(requestId, this.#now()) !== undefined;
+    const request = this.#state.firstToken(requestId, this.#now());
+    this.#state.tell();
+    return request !== undefined;
   }
 
   /** It ended well: the worker holds its prompt. */
   onFinish(requestId: string): boolean {
+    this.#checkOpen();
     const nowMs = this.#now();
-    return this.#state.finished(requestId, nowMs, ({ worker, hashes }) => {
+    const counts = this.#state.finished(requestId, nowMs, ({ worker, hashes }) => {
       this.#residency.record(worker!, hashes.hashes, nowMs);
     });
+    this.#state.tell();
+    return counts;
   }
 
   /** It ended otherwise, at any time: failed, timed out, given up by the client. */
   onError(requestId: string): boolean {
-    return this.#state.failed(requestId, this.#now());
+    const counts = this.#state.failed(requestId, this.#now());
+    this.#state.tell();
+    return counts;
   }
 
   /**
@@ -266,17 +288,19 @@ export class Router {
   onReject(requestId: string): boolean {
     const request = this.#state.rejected(requestId, this.#now());
     if (request) this.#unrecord(request, request.refusedBy.at(-1)!);
+    this.#state.tell();
     return request !== undefined;
   }
 
   /**
    * Calls `callback` once, when the request's prefill is over or will not be: at its first token, its end of any kind, or a
-   * refusal. At once when there is no such request.
+   * refusal. At once when there is no such request. It may call the router; what it throws, the hook throws that caused the
+   * call, after it has done its work.
    */
   whenPrefilled(requestId: string, callback: () => void): void {
     if (typeof callback !== 'function') throw invalidArgType('callback', 'a function', callback);
     const request = this.#state.requests.get(checkName('requestId', requestId), this.#now());
-    if (request && request.phase !== 'decode') request.whenPrefilled(callback);
+    if (request && request.phase !== 'decode') request.whenPrefilled.push(callback);
     else callback();
   }
 
@@ -296,9 +320,11 @@ export class Router {
   /** Ends idle sessions, gives up idle requests, and drops estimates past their `ttlMs`. */
   expire(nowMs?: number): void {
     const time = nowMs === undefined ? this.#now() : checkTime('nowMs', nowMs);
+    this.#checkOpen();
     this.#state.expire(time);
-    for (const name of this.index.endIdleSessions(time)) this.#state.sessions.end(name);
+    this.index.endIdleSessions(time); // anonymous ones too; who was routed later keeps its home
     this.index.expire(time);
+    this.#state.tell();
   }
 
   stats(): RouterStats {
@@ -335,9 +361,7 @@ export class Router {
       throw invalidArgType('request', 'an object', request);
     const { session, tokens, seqHashes, requestId, inputLength: given, namespace, extraKeys } = request;
     const name = checkSession(session);
-    if (requestId !== undefined && this.#state.requests.has(checkName('requestId', requestId))) {
-      throw outOfRange('requestId', 'new: a request of that id is under way', requestId);
-    }
+    if (requestId !== undefined) checkName('requestId', requestId);
     if ((tokens === undefined) === (seqHashes === undefined)) {
       throw invalidArgType('request', 'an object with either tokens or seqHashes', request);
     }
@@ -357,7 +381,8 @@ export class Router {
       const parent = namespace === undefined ? this.#hasher.root : namespaceRoot(namespace);
       blocks = Math.floor(ids.length / blockSize);
       length = ids.length;
-      writeHashes = (out) => this.#hasher.seqHashes(ids, { out, parent, ...(extraKeys && { extraKeys }) });
+      writeHashes = (out) =>
+        this.#hasher.seqHashes(ids, { out, parent, ...(extraKeys !== undefined && { extraKeys }) });
     } else {
       checkHashes(seqHashes, 'seqHashes');
       blocks = seqHashes.length;
@@ -377,17 +402,17 @@ export class Router {
     throw outOfRange('inputLength', `at least ${least} (${hashed})`, inputLength);
   }
 
-  #usable(up: readonly WorkerRecord[]): void {
-    if (up.length > 0) return;
-    const known = [...this.#state.workers.all()];
-    const problem =
-      known.length === 0
-        ? 'the router has no workers: call addWorker'
-        : `no worker takes requests: ${known
-            .slice(0, 5)
-            .map(({ name, status }) => `"${name}" is ${status}`)
-            .join(', ')}${known.length > 5 ? ', …' : ''}`;
-    throw new KvidxError('ERR_KVIDX_NO_WORKERS', problem);
+  /** A request that is read; what its getters did to the router is done. */
+  #mayRoute({ requestId }: CheckedRequest): void {
+    this.#checkOpen();
+    if (requestId !== undefined && this.#state.requests.has(requestId)) {
+      throw outOfRange('requestId', 'new: a request of that id is under way', requestId);
+    }
+    this.#state.workers.checkUp();
+  }
+
+  #checkOpen(): void {
+    void this.index.slotCount; // throws ERR_KVIDX_CLOSED
   }
 
   /** Fills the candidates' columns for these workers. */

@@ -2,6 +2,7 @@ import type { ExtraKeys } from '../hash/extra-keys.js';
 import type { Namespace } from '../hash/namespace.js';
 import type { KvIndexOptions } from '../kv-index/index.js';
 import type { Counts, Policy, RankedKey } from './policy/policy.js';
+import type { PolicySpec } from './policy/spec.js';
 
 /**
  * How a router knows what a worker holds. `estimate`: from the requests it sent there, an LRU of the worker's `capacity`.
@@ -14,8 +15,8 @@ export type Residency = 'estimate' | 'exact' | 'larger';
 export type WorkerStatus = 'up' | 'draining' | 'down';
 
 export interface RouterOptions {
-  /** A spec such as `kv-aware:overlap=fair:k=200:by=work` (the default), or what `createPolicy` made. */
-  readonly policy?: string | Policy;
+  /** What `createPolicy` takes (default `kv-aware:overlap=fair:k=200:by=work`) or made, or a policy of your own. */
+  readonly policy?: string | PolicySpec | Policy;
   /** Tokens a block, 1 … 4,096. Default 24. */
   readonly blockSize?: number;
   /** Default namespace of prompts. */

@@ -25,11 +25,10 @@ export class RequestRecord {
   migrated = false;
   /** Workers that refused it, which are not tried again. */
   readonly refusedBy: WorkerRecord[] = [];
-  /** The session's home before this request was dispatched. */
-  formerHome: WorkerRecord | undefined;
   dispatchedMs = 0;
   lastMs: number;
-  #whenPrefilled: (() => void)[] = [];
+  /** Who waits for the end of its prefill. */
+  whenPrefilled: (() => void)[] = [];
 
   constructor(id: string, session: SessionRecord, hashes: HashBuffer, inputLength: number, nowMs: number) {
     this.id = id;
@@ -38,18 +37,6 @@ export class RequestRecord {
     this.inputLength = inputLength;
     this.lastMs = nowMs;
   }
-
-  whenPrefilled(callback: () => void): void {
-    this.#whenPrefilled.push(callback);
-  }
-
-  /** Its prefill is over, or will not be: tells who waits, once. */
-  prefilled(): void {
-    const callbacks = this.#whenPrefilled;
-    if (callbacks.length === 0) return;
-    this.#whenPrefilled = [];
-    for (const callback of callbacks) callback();
-  }
 }
 
 /** Requests under way, by id. */
@@ -57,14 +44,17 @@ export class RequestTable {
   readonly #requests: LRUCache<string, RequestRecord>;
   #nextName = 1;
 
-  /** `onOverflow` is told of the request longest untouched when there are more than `maxRequests`. */
-  constructor(maxRequests: number, onOverflow: (request: RequestRecord) => void) {
-    this.#requests = new LRUCache({
-      max: maxRequests,
-      disposeAfter: (request, _, reason) => {
-        if (reason === 'evict') onOverflow(request);
-      },
-    });
+  constructor(maxRequests: number) {
+    this.#requests = new LRUCache({ max: maxRequests });
+  }
+
+  get isFull(): boolean {
+    return this.#requests.size === this.#requests.max;
+  }
+
+  /** Takes the request longest untouched out. */
+  popIdlest(): RequestRecord {
+    return this.#requests.pop()!;
   }
 
   get size(): number {
@@ -83,6 +73,7 @@ export class RequestTable {
     return name;
   }
 
+  /** There must be room. */
   add(request: RequestRecord): void {
     this.#requests.set(request.id, request);
   }

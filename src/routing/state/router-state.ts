@@ -50,6 +50,9 @@ export class RouterState {
   /** Tells apart the anonymous sessions of routers that restore each other's snapshots. */
   readonly #era: string;
   #anonymous = 0;
+  #dispatches = 0;
+  /** Waiters whose request's prefill is over, to be called when the books are in order. */
+  #told: (() => void)[] = [];
 
   constructor(settings: StateSettings, events: StateEvents, nowMs: number) {
     this.#settings = settings;
@@ -57,7 +60,7 @@ export class RouterState {
     this.#era = `${ANONYMOUS}${nowMs.toString(36)}-`;
     this.workers = new WorkerTable(settings.workHalfLifeMs, nowMs);
     this.sessions = new SessionTable(settings.maxSessions, (session) => events.sessionEnded(session));
-    this.requests = new RequestTable(settings.maxRequests, (request) => this.#giveUp(request));
+    this.requests = new RequestTable(settings.maxRequests);
   }
 
   // ---------------------------------------------------------------------------------------------------- sessions
@@ -73,6 +76,12 @@ export class RouterState {
   }
 
   // --------------------------------------------------------------------------------------------------- life-cycle
+
+  /** Makes room for a request, and tells who waited: they may route more. */
+  giveUpIdlest(): void {
+    this.#giveUp(this.requests.popIdlest());
+    this.tell();
+  }
 
   /** The request is under way, its session remembered and most recent. */
   routed(request: RequestRecord): void {
@@ -91,13 +100,8 @@ export class RouterState {
     request.dispatchedMs = nowMs;
     this.workers.addLoad(request);
     this.counters.dispatched += 1;
-    request.formerHome = session.home;
-    session.home = worker;
-    session.served = true;
-    if (request.migrated) {
-      session.movedMs = nowMs;
-      this.counters.migrations += 1;
-    }
+    session.dispatched(request, ++this.#dispatches);
+    if (request.migrated) this.counters.migrations += 1;
     if (admitted !== undefined && admitted !== 'fallback') session.succeeded(worker);
     return request;
   }
@@ -109,8 +113,9 @@ export class RouterState {
     if (request.phase === 'decode') return this.#ignore('repeated');
     this.workers.prefillOver(request);
     request.phase = 'decode';
+    request.session.settled(request);
     request.session.succeeded(request.worker!);
-    request.prefilled();
+    this.#prefilled(request);
     return request;
   }
 
@@ -147,14 +152,13 @@ export class RouterState {
     if (request.phase === 'prefill') {
       this.workers.removeLoad(request);
       this.workers.takeBackWork(request);
-      if (session.home === worker) session.home = request.formerHome;
       request.phase = 'routed';
     }
-    session.refused(worker, nowMs, this.#settings.rejectTtlMs);
+    session.refused(request, worker, nowMs, this.#settings.rejectTtlMs);
     request.refusedBy.push(worker);
     request.worker = undefined;
     this.counters.rejects += 1;
-    request.prefilled();
+    this.#prefilled(request);
     return request;
   }
 
@@ -211,8 +215,34 @@ export class RouterState {
 
   #letGo(request: RequestRecord): void {
     if (request.phase !== 'routed') this.workers.removeLoad(request);
+    request.session.settled(request);
     this.#events.requestEnded(request);
-    request.prefilled();
+    this.#prefilled(request);
+  }
+
+  #prefilled(request: RequestRecord): void {
+    if (request.whenPrefilled.length === 0) return;
+    this.#told.push(...request.whenPrefilled);
+    request.whenPrefilled = [];
+  }
+
+  /**
+   * Calls who waited for what ended since. They may call anything, so this comes last in a hook; the first error that one
+   * throws is thrown when all were called.
+   */
+  tell(): void {
+    if (this.#told.length === 0) return;
+    const told = this.#told;
+    this.#told = [];
+    const errors: unknown[] = [];
+    for (const callback of told) {
+      try {
+        callback();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw errors[0];
   }
 }
 

@@ -1,5 +1,15 @@
 import { LRUCache } from 'lru-cache';
+import type { RequestRecord } from './request-table.js';
 import type { WorkerRecord } from './worker-table.js';
+
+/** A dispatch, and where the session lives by it. */
+interface Stay {
+  readonly request: string;
+  readonly worker: WorkerRecord;
+  /** Rises with every dispatch. */
+  readonly order: number;
+  readonly movedMs: number | undefined;
+}
 
 interface Refusals {
   count: number;
@@ -16,8 +26,10 @@ export class SessionRecord {
   lastMs: number;
   /** A request of it was dispatched. */
   served = false;
-  movedMs: number | undefined;
-  #home: WorkerRecord | undefined;
+  /** Of the latest dispatch that can no longer be refused. */
+  #settled: Stay | undefined;
+  /** Dispatches that may still be refused, in their order. */
+  #pending: Stay[] = [];
   #refusals: Map<WorkerRecord, Refusals> | undefined;
 
   constructor(name: string, named: boolean, nowMs: number) {
@@ -26,14 +38,39 @@ export class SessionRecord {
     this.lastMs = nowMs;
   }
 
-  /** The worker that last served the session, unless that one failed or left since. */
+  /** The worker that last took a request of it, unless that one failed or left since. */
   get home(): WorkerRecord | undefined {
-    if (this.#home?.status === 'down') this.#home = undefined;
-    return this.#home;
+    const { worker } = this.#latest() ?? {};
+    return worker?.status === 'down' ? undefined : worker;
   }
 
-  set home(worker: WorkerRecord | undefined) {
-    this.#home = this.ended ? undefined : worker;
+  /** When it was last moved from a hot home; undefined: never. */
+  get movedMs(): number | undefined {
+    return this.#latest()?.movedMs;
+  }
+
+  /** A request of it was dispatched. */
+  dispatched({ id, worker, migrated, dispatchedMs }: RequestRecord, order: number): void {
+    if (this.ended) return;
+    this.served = true;
+    const movedMs = migrated ? dispatchedMs : this.movedMs;
+    this.#pending.push({ request: id, worker: worker!, order, movedMs });
+  }
+
+  /** The request, whatever becomes of it, was not refused by its worker. */
+  settled({ id }: RequestRecord): void {
+    const stay = this.#take(id);
+    if (stay && stay.order > (this.#settled?.order ?? 0)) this.#settled = stay;
+  }
+
+  #take(id: string): Stay | undefined {
+    const at = this.#pending.findIndex(({ request }) => request === id);
+    return at < 0 ? undefined : this.#pending.splice(at, 1)[0];
+  }
+
+  #latest(): Stay | undefined {
+    const pending = this.#pending.at(-1);
+    return pending && pending.order > (this.#settled?.order ?? 0) ? pending : this.#settled;
   }
 
   /** Refusals here, none of which is followed by `ttlMs` without another. */
@@ -42,8 +79,9 @@ export class SessionRecord {
     return refusals && nowMs - refusals.lastMs < ttlMs ? refusals.count : 0;
   }
 
-  refused(worker: WorkerRecord, nowMs: number, ttlMs: number): void {
+  refused({ id }: RequestRecord, worker: WorkerRecord, nowMs: number, ttlMs: number): void {
     if (this.ended) return;
+    this.#take(id);
     const count = this.refusals(worker, nowMs, ttlMs) + 1;
     this.#refusals ??= new Map();
     for (const [other, { lastMs }] of this.#refusals) {
@@ -58,7 +96,8 @@ export class SessionRecord {
 
   end(): void {
     this.ended = true;
-    this.#home = undefined;
+    this.#settled = undefined;
+    this.#pending = [];
     this.#refusals = undefined;
   }
 }

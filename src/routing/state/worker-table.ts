@@ -4,6 +4,9 @@ import type { Residency, RouterWorkerStats, WorkerStatus } from '../types.js';
 import type { RequestRecord } from './request-table.js';
 import { WorkScale } from './work-scale.js';
 
+/** Workers that a message names. */
+const NAMED = 5;
+
 /** One life of a worker: it ends by failing or leaving, and a worker that comes back is another record. */
 export class WorkerRecord {
   readonly name: string;
@@ -53,6 +56,17 @@ export class WorkerTable {
     return this.#up;
   }
 
+  /** ERR_KVIDX_NO_WORKERS where none takes requests. */
+  checkUp(): void {
+    if (this.#up.length > 0) return;
+    const known = Array.from(this.#byName.values(), ({ name, status }) => `"${name}" is ${status}`);
+    const problem =
+      known.length === 0
+        ? 'the router has no workers: call addWorker'
+        : `no worker takes requests: ${firstOf(known)}`;
+    throw new KvidxError('ERR_KVIDX_NO_WORKERS', problem);
+  }
+
   find(name: string): WorkerRecord | undefined {
     return this.#byName.get(name);
   }
@@ -61,31 +75,45 @@ export class WorkerTable {
   get(name: string): WorkerRecord {
     const worker = this.#byName.get(name);
     if (worker) return worker;
-    const known = [...this.#byName.keys()].slice(0, 5).map((each) => JSON.stringify(each));
+    const known = Array.from(this.#byName.keys(), (each) => JSON.stringify(each));
     throw new KvidxError(
       'ERR_KVIDX_UNKNOWN_WORKER',
-      `no worker is named ${JSON.stringify(name)}; ${known.length > 0 ? `there are ${known.join(', ')}${this.#byName.size > known.length ? ', …' : ''}` : 'call addWorker'}`,
+      `no worker is named ${JSON.stringify(name)}; ${known.length > 0 ? `there are ${firstOf(known)}` : 'call addWorker'}`,
     );
   }
 
-  /**
-   * The worker, up from now on. One that joins, or takes requests again, has at least the others' smallest `assigned`
-   * and `work`: with less it would get every new session until it has caught up.
-   */
-  join(name: string, residency: Residency): WorkerRecord {
+  /** The record that `join` would put up: the present one, or a new life of one that is down or unknown. */
+  lifeOf(name: string, residency: Residency): WorkerRecord {
     const present = this.#byName.get(name);
-    if (present?.status === 'up') return present;
-    if (present?.status === 'down') present.gone = true;
-    const worker = present?.status === 'draining' ? present : new WorkerRecord(name, residency);
-    const others = this.#up;
+    if (present && present.status !== 'down') return present;
+    const worker = new WorkerRecord(name, present?.residency ?? residency);
+    if (present) {
+      worker.poolTokens = present.poolTokens;
+      worker.places.options = present.places.options;
+    }
+    return worker;
+  }
+
+  /**
+   * The worker is up from now on; answers the former life that it takes the place of. One that joins, or takes requests
+   * again, has at least the smallest `assigned` and `work` of those that are up (of all, if none is): with less it would get
+   * every new session until it has caught up.
+   */
+  join(worker: WorkerRecord): WorkerRecord | undefined {
+    const before = this.#byName.get(worker.name);
+    if (before === worker && worker.status === 'up') return undefined;
+    const others =
+      this.#up.length > 0 ? this.#up : [...this.#byName.values()].filter((each) => each !== worker);
     if (others.length > 0) {
       worker.assigned = Math.max(worker.assigned, Math.min(...others.map(({ assigned }) => assigned)));
       worker.work = Math.max(worker.work, Math.min(...others.map(({ work }) => work)));
     }
     worker.status = 'up';
-    this.#byName.set(name, worker);
+    this.#byName.set(worker.name, worker);
     this.#changed();
-    return worker;
+    if (before === undefined || before === worker) return undefined;
+    before.gone = true;
+    return before;
   }
 
   setStatus(worker: WorkerRecord, status: WorkerStatus): void {
@@ -158,4 +186,9 @@ export class WorkerTable {
   #changed(): void {
     this.#up = [...this.#byName.values()].filter(({ status }) => status === 'up');
   }
+}
+
+/** Some of a list, for a message. */
+function firstOf(parts: readonly string[]): string {
+  return parts.slice(0, NAMED).join(', ') + (parts.length > NAMED ? ', …' : '');
 }
