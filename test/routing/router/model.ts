@@ -53,7 +53,8 @@ export class Model {
       told: new Set(),
     };
     const life = present?.status === 'draining' ? present : empty;
-    const others = this.up();
+    const up = this.up();
+    const others = up.length > 0 ? up : [...this.lives.values()].filter((each) => each !== present);
     if (others.length > 0) {
       life.assigned = Math.max(life.assigned, Math.min(...others.map(({ assigned }) => assigned)));
       life.work = Math.max(life.work, Math.min(...others.map(({ work }) => work)));
@@ -153,7 +154,7 @@ export class Model {
     life.assigned += 1;
     life.work += newTokens;
     this.counters.dispatched += 1;
-    session.served = true;
+    if (!session.ended) session.served = true;
     if (!session.ended) session.visits.push({ request, life, movedMs: migrated ? this.nowMs : undefined });
     if (migrated) this.counters.migrations += 1;
     if (admitted !== undefined && admitted !== 'fallback') session.refusals.delete(life);

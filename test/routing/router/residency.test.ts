@@ -43,6 +43,74 @@ describe('an estimate', () => {
   });
 });
 
+describe('what is recorded at the route', () => {
+  /** What ends a request that its worker never took. */
+  const UNTAKEN: Record<string, (router: Router, id: string) => void> = {
+    'a refusal': (router, id) => void router.onReject(id),
+    'a refusal after the dispatch': (router, id) => {
+      router.onDispatch(id);
+      router.onReject(id);
+    },
+    'a client that leaves before the dispatch': (router, id) => void router.onError(id),
+    'another worker': (router, id) => void router.assign(id, 'b'),
+  };
+
+  describe.each(Object.entries(UNTAKEN))('%s', (_, untake) => {
+    test('takes it back', () => {
+      const router = routerOf(['a', 'b'], { recordAt: 'route' });
+      const { requestId } = routeTo(router, 'a', { seqHashes: prompt(1, 4) });
+      untake(router, requestId);
+      expect(overlapsOf(router, prompt(1, 4)).a).toBe(0);
+    });
+
+    test('leaves what a sibling brought there meanwhile', () => {
+      const router = routerOf(['a', 'b'], { recordAt: 'route' });
+      const { requestId } = routeTo(router, 'a', { seqHashes: prompt(1, 4) });
+      serve(router, { seqHashes: prompt(1, 3) }, 'a');
+      untake(router, requestId);
+      expect(overlapsOf(router, prompt(1, 4)).a).toBe(3);
+    });
+
+    test('leaves what was there before', () => {
+      const router = routerOf(['a', 'b'], { recordAt: 'route' });
+      serve(router, { seqHashes: prompt(1, 2) }, 'a');
+      const { requestId } = routeTo(router, 'a', { seqHashes: prompt(1, 4) });
+      untake(router, requestId);
+      expect(overlapsOf(router, prompt(1, 4)).a).toBe(2);
+    });
+  });
+
+  test('is taken back from the worker that refused it, whatever those who wait do first', () => {
+    const router = routerOf(['a', 'b'], { recordAt: 'route' });
+    serve(router, { seqHashes: prompt(1, 4) }, 'b');
+    const { requestId } = routeTo(router, 'a', { seqHashes: prompt(1, 4) });
+    router.whenPrefilled(requestId, () => router.reroute(requestId));
+    router.onReject(requestId);
+    expect(overlapsOf(router, prompt(1, 4))).toEqual({ a: 0, b: 4 });
+  });
+
+  test('is not found by the request itself when it is decided anew', () => {
+    for (const again of ['assign', 'reroute'] as const) {
+      const router = routerOf(['a'], { recordAt: 'route' });
+      const { requestId } = router.route({ seqHashes: prompt(1, 4) });
+      expect(router[again](requestId, 'a')).toMatchObject({
+        overlapBlocks: 0,
+        cachedTokens: 0,
+        newTokens: 40,
+      });
+    }
+  });
+
+  test('stays when the request fails later: the worker had it', () => {
+    const router = routerOf(['a', 'b'], { recordAt: 'route' });
+    const { requestId } = routeTo(router, 'a', { seqHashes: prompt(1, 4) });
+    router.onDispatch(requestId);
+    router.onFirstToken(requestId);
+    router.onError(requestId);
+    expect(overlapsOf(router, prompt(1, 4))).toEqual({ a: 4, b: 0 });
+  });
+});
+
 describe('exact residency', () => {
   test('is what is stored under the name of the worker: before it joins, and of all its ranks and tiers', () => {
     const router = routerOf([], { residency: 'exact' });
