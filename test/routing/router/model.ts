@@ -54,7 +54,7 @@ export class Model {
     };
     const life = present?.status === 'draining' ? present : empty;
     const up = this.up();
-    const others = up.length > 0 ? up : [...this.lives.values()].filter((each) => each !== present);
+    const others = up.length > 0 ? up : [...this.lives.values()].filter((each) => each !== life);
     if (others.length > 0) {
       life.assigned = Math.max(life.assigned, Math.min(...others.map(({ assigned }) => assigned)));
       life.work = Math.max(life.work, Math.min(...others.map(({ work }) => work)));
