@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { Candidates } from '../../../src/routing/candidates.js';
 import { Random } from '../../property/random.js';
-import { Clock, loadOf, NO_LOAD, overlapsOf, prompt, routerOf, serve } from './support.js';
+import { Clock, loadOf, NO_LOAD, overlapsOf, policyOf, prompt, routerOf, routeTo, serve } from './support.js';
 
 describe('more requests than maxRequests', () => {
   test('give up the one longest untouched, with its load', () => {
@@ -16,6 +17,40 @@ describe('more requests than maxRequests', () => {
     expect(router.onFirstToken('r1')).toBe(false);
     for (const id of ['r0', 'r2']) expect(router.onFinish(id)).toBe(true);
     expect(router.onDispatch('r3')).toBe(true);
+  });
+
+  test('are explained as they are decided', () => {
+    const router = routerOf(['a', 'b'], { policy: 'load-only', maxRequests: 3 });
+    for (const [i, worker] of ['a', 'a', 'b'].entries()) {
+      const { requestId } = routeTo(router, worker, { requestId: `r${i}`, tokens: [], inputLength: 10 });
+      router.onDispatch(requestId);
+    }
+    for (let i = 0; i < 6; i++) {
+      const explained = router.explain({ tokens: [] }).worker;
+      const { worker, requestId } = router.route({ tokens: [], inputLength: 10 });
+      expect(worker).toBe(explained);
+      router.onDispatch(requestId);
+    }
+  });
+
+  test('give up none for a request that cannot be routed', () => {
+    let fails = false;
+    const inner = policyOf('kv-aware');
+    const policy = {
+      spec: 'own',
+      counts: inner.counts,
+      explain: inner.explain.bind(inner),
+      decide: (candidates: Candidates) => {
+        if (fails) throw new Error('not mine');
+        return inner.decide(candidates);
+      },
+    };
+    const router = routerOf(['a'], { policy, maxRequests: 1 });
+    router.route({ requestId: 'r', tokens: [] });
+    fails = true;
+    expect(() => router.route({ tokens: [] })).toThrow('not mine');
+    expect(router.stats()).toMatchObject({ requests: 1, givenUp: 0 });
+    expect(router.onDispatch('r')).toBe(true);
   });
 
   test('never hold more, whatever happens, and the rest is counted once', () => {

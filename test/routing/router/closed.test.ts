@@ -50,3 +50,28 @@ test('what needs no index still answers on a closed router', () => {
   expect(router.onError(requestId)).toBe(true);
   expect(router.stats()).toMatchObject({ requests: 0, errors: 1 });
 });
+
+test.each(['onFirstToken', 'onFinish', 'onError', 'onReject'] as const)(
+  '%s on a closed router does all or nothing, where prompts count from the route on',
+  (hook) => {
+    for (const dispatched of [false, true]) {
+      const router = routerOf(['a'], { recordAt: 'route' });
+      router.route({ requestId: 'r', session: 's', seqHashes: prompt(1, 3) });
+      if (dispatched) router.onDispatch('r');
+      router.close();
+      const before = router.stats();
+      let told = 0;
+      router.whenPrefilled('r', () => {
+        told += 1;
+      });
+      const code = codeOf(() => router[hook]('r'));
+      if (code === 'ERR_KVIDX_CLOSED') {
+        expect(router.stats()).toEqual(before);
+        expect(told).toBe(0);
+      } else {
+        expect(code).toBe('nothing thrown');
+        expect(router.stats()).not.toEqual(before);
+      }
+    }
+  },
+);

@@ -1,8 +1,9 @@
 import { deepStrictEqual, strictEqual } from 'node:assert';
 import { Router } from '../../../src/routing/router.js';
-import type { AdmittedAs, Decision, Residency, RouteRequest } from '../../../src/routing/types.js';
+import type { AdmittedAs, Decision, Residency } from '../../../src/routing/types.js';
 import { codeOf } from '../../kv-index/support.js';
 import type { Random } from '../../property/random.js';
+import { Choices } from './choices.js';
 import { Judge } from './judge.js';
 import { Model } from './model.js';
 import type { Request } from './model-types.js';
@@ -22,8 +23,8 @@ export class Player {
   readonly #judge: Judge;
   readonly #recordsAtRoute: boolean;
   readonly #bounded: boolean;
+  readonly #choices: Choices;
   #told = 0;
-  #nextId = 0;
 
   constructor(random: Random, round: number, met: Set<string>) {
     this.#random = random;
@@ -52,6 +53,7 @@ export class Player {
       ...(migration && { migration }),
     });
     this.#model = new Model(settings, this.#clock.ms);
+    this.#choices = new Choices(random, this.#model);
     const bounds = this.#bounded ? { maxBlocks, capacity: 20 } : undefined;
     this.#judge = new Judge(this.#router, this.#model, { migration, exactWork, bounds }, met);
   }
@@ -71,7 +73,7 @@ export class Player {
     else if (kind < 93) this.#feed();
     else if (kind < 94) this.#router.index.restore(this.#router.index.snapshot());
     else if (kind < 97) this.#wrongCall();
-    else this.#judge.checkHome(this.#anySession() ?? 'nobody');
+    else this.#judge.checkHome(this.#choices.session() ?? 'nobody');
     strictEqual(this.#told, this.#model.told, 'callbacks');
     this.#judge.checkStats();
   }
@@ -91,6 +93,10 @@ export class Player {
         [0, 0, 0, 0],
         'load',
       );
+    }
+    for (const worker of router.index.workers()) {
+      if (!/ \(estimate\)$|^.$/.test(worker.name))
+        strictEqual(router.index.residentBlocks(worker), 0, worker.name);
     }
     for (const name of [...this.#model.sessions.keys()]) {
       const owned = this.#model.endSession(name);
@@ -118,7 +124,7 @@ export class Player {
   // ------------------------------------------------------------------------------------------------------ decisions
 
   #route(): void {
-    const request = this.#anyRequest();
+    const request = this.#choices.request();
     const model = this.#model;
     if (model.up().length === 0) {
       strictEqual(
@@ -140,7 +146,7 @@ export class Player {
   }
 
   #reroute(): void {
-    const id = this.#anyId();
+    const id = this.#choices.id();
     const request = this.#model.touch(id);
     const call = () => this.#router.reroute(id);
     if (request?.phase !== 'routed') {
@@ -161,7 +167,7 @@ export class Player {
   }
 
   #assign(): void {
-    const id = this.#anyId();
+    const id = this.#choices.id();
     const name = this.#random.oneOf(WORKERS);
     const life = this.#model.lives.get(name);
     const call = () => this.#router.assign(id, name);
@@ -192,7 +198,7 @@ export class Player {
   // ---------------------------------------------------------------------------------------------------------- hooks
 
   #dispatch(): void {
-    const id = this.#anyId();
+    const id = this.#choices.id();
     const admitted = this.#random.oneOf<AdmittedAs | undefined>([
       undefined,
       undefined,
@@ -208,7 +214,7 @@ export class Player {
   }
 
   #hook(): void {
-    const id = this.#anyId();
+    const id = this.#choices.id();
     const hook = this.#random.oneOf(HOOKS);
     const counted = this.#model[hook](id);
     strictEqual(this.#router[hook](id), counted, hook);
@@ -216,7 +222,7 @@ export class Player {
   }
 
   #whenPrefilled(): void {
-    const id = this.#anyId();
+    const id = this.#choices.id();
     this.#model.whenPrefilled(id);
     this.#router.whenPrefilled(id, () => {
       this.#told += 1;
@@ -226,7 +232,7 @@ export class Player {
   // ---------------------------------------------------------------------------------------------------- maintenance
 
   #endSession(): void {
-    const name = this.#anySession();
+    const name = this.#choices.session();
     if (name === undefined) return;
     const owned = this.#model.endSession(name);
     const answer = this.#router.endSession(name);
@@ -269,7 +275,7 @@ export class Player {
   #feed(): void {
     const life = this.#model.lives.get(this.#random.oneOf(WORKERS));
     if (!life || life.residency === 'estimate') return;
-    const { seqHashes } = this.#anyRequest();
+    const { seqHashes } = this.#choices.request();
     const { index } = this.#router;
     index.store(index.addWorker(life.name), seqHashes);
     const fed = this.#model.fed.get(life.name) ?? new Set();
@@ -285,36 +291,5 @@ export class Player {
       code,
       name,
     );
-  }
-
-  // -------------------------------------------------------------------------------------------------------- choices
-
-  /** One of twelve conversations, each a chain of blocks behind one of three heads. */
-  #anyRequest(): RouteRequest & { seqHashes: BigUint64Array; inputLength: number } {
-    const random = this.#random;
-    const number = random.below(12);
-    const head = number % 3;
-    const hashes = Array.from({ length: random.between(0, 25) }, (_, i) =>
-      BigInt(i < 4 * head ? 1_000_000 + head * 1_000 + i : 1 + number * 1_000 + i),
-    );
-    const id = `id-${++this.#nextId}`;
-    return {
-      ...(!random.oneIn(5) && { session: `s${random.oneIn(6) ? random.below(12) : number}` }),
-      ...(random.oneIn(2) && { requestId: id }),
-      seqHashes: BigUint64Array.from(hashes),
-      inputLength: hashes.length * BLOCK + random.below(BLOCK),
-    };
-  }
-
-  /** Mostly that of a request under way, else one that has ended or never was. */
-  #anyId(): string {
-    const ids = [...this.#model.requests.keys()];
-    if (ids.length === 0 || this.#random.oneIn(8)) return `id-${this.#random.between(1, this.#nextId + 2)}`;
-    return this.#random.oneOf(ids);
-  }
-
-  #anySession(): string | undefined {
-    const names = [...this.#model.sessions.keys()];
-    return names.length > 0 ? this.#random.oneOf(names) : undefined;
   }
 }
