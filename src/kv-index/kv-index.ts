@@ -100,11 +100,17 @@ export class KvIndex {
 
   /** The core of an open index; every method starts here. */
   static #open(index: KvIndex): CoreIndex {
+    const core = KvIndex.#own(index).#core;
+    if (core === undefined) throw new KvidxError('ERR_KVIDX_CLOSED', 'this KvIndex is closed');
+    return core;
+  }
+
+  /** Refuses a foreign `this`. */
+  static #own(index: KvIndex): KvIndex {
     if (typeof index !== 'object' || index === null || !(#core in index)) {
       throw invalidArgType('this', 'a KvIndex', index);
     }
-    if (index.#core === undefined) throw new KvidxError('ERR_KVIDX_CLOSED', 'this KvIndex is closed');
-    return index.#core;
+    return index;
   }
 
   /** The life of a worker that a handle stands for, in an open index; every method that takes a handle starts here. */
@@ -494,13 +500,16 @@ export class KvIndex {
     return KvIndex.#open(this).dump();
   }
 
+  /** Was it closed? */
+  get closed(): boolean {
+    return KvIndex.#own(this).#core === undefined;
+  }
+
   /** Frees the index at once. Closing a closed index does nothing; every other method throws ERR_KVIDX_CLOSED. */
   close(): void {
-    if (typeof this !== 'object' || this === null || !(#core in this)) {
-      throw invalidArgType('this', 'a KvIndex', this);
-    }
-    this.#core?.close();
-    this.#core = undefined;
+    const index = KvIndex.#own(this);
+    index.#core?.close();
+    index.#core = undefined;
   }
 
   /** As `close`, for `using`. */

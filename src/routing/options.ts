@@ -5,7 +5,7 @@ import type { KvIndexOptions } from '../kv-index/index.js';
 import { checkInteger, checkName, checkOptions, checkTime } from '../validate.js';
 import type { Policy } from './policy/policy.js';
 import { createPolicy } from './policy/spec.js';
-import { checkNotEstimate } from './residency.js';
+import { checkOwnName } from './residency.js';
 import type { StateSettings } from './state/router-state.js';
 import type {
   AdmittedAs,
@@ -95,7 +95,7 @@ export function checkRouterWorkerOptions(options: RouterWorkerOptions | undefine
   return { residency, capacity, ttlMs, poolTokens };
 }
 
-export const checkWorker = (name: unknown): string => checkNotEstimate(checkName('worker name', name));
+export const checkWorker = (name: unknown): string => checkOwnName(checkName('worker name', name));
 
 function isPolicy(policy: unknown): policy is Policy {
   return typeof (policy as Partial<Policy> | null)?.decide === 'function';

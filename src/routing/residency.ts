@@ -4,8 +4,9 @@ import type { Candidates } from './candidates.js';
 import type { Counts } from './policy/policy.js';
 import type { WorkerRecord } from './state/worker-table.js';
 
-/** What the index's workers of estimates are named after the router's worker; no worker of a router ends so. */
+/** How the index's workers that are fed here are named after the router's; no worker of a router ends so. */
 const ESTIMATE = ' (estimate)';
+const EXPECTED = ' (expected)';
 
 /** The engine whose published figures this package's defaults come from holds so many tokens. */
 const DEFAULT_POOL_TOKENS = 415_000;
@@ -21,8 +22,16 @@ export interface Places {
   slots: readonly number[];
   /** Undefined: it has no estimate. */
   estimate: WorkerHandle | undefined;
+  /** Beside an estimate, prompts of requests that were routed and are not prefilled, counted; undefined: none is kept. */
+  expected: WorkerHandle | undefined;
   /** Of the estimate. */
   options: EstimateOptions;
+}
+
+/** What `unexpect` takes back. */
+export interface Expectation {
+  readonly places: Places;
+  readonly handle: WorkerHandle;
 }
 
 /**
@@ -31,6 +40,7 @@ export interface Places {
  */
 export class ResidencyView {
   readonly index: KvIndex;
+  readonly #expects: boolean;
   readonly #workers = new Set<WorkerRecord>();
   #membership = -1;
   /** Outputs of the index, one element a slot. */
@@ -39,8 +49,10 @@ export class ResidencyView {
   #exclusive = { maxOwners: 1, out: new Uint32Array(0) };
   #fair = { out: new Float64Array(0) };
 
-  constructor(options: KvIndexOptions) {
+  /** `expects`: prompts count on their worker from when they are routed. */
+  constructor(options: KvIndexOptions, expects: boolean) {
     this.index = new KvIndex(options);
+    this.#expects = expects;
   }
 
   /** Gives the worker the slots that its residency needs; what is omitted of a present estimate stays as it is. */
@@ -57,14 +69,18 @@ export class ResidencyView {
   /** The worker lost its cache. What others store under its name is theirs to clear. */
   lost(worker: WorkerRecord): void {
     this.#resolve();
-    if (worker.places.estimate) this.index.clear(worker.places.estimate);
+    const { estimate, expected } = worker.places;
+    if (estimate) this.index.clear(estimate);
+    if (expected) this.index.removeWorker(expected);
   }
 
   /** Forgets a record; `leaves`: the index forgets what the worker's name holds, too. */
   forget(worker: WorkerRecord, leaves: boolean): void {
     this.#workers.delete(worker);
+    worker.places.estimate = undefined;
+    worker.places.expected = undefined;
     if (!leaves) return;
-    const names = [worker.name, worker.name + ESTIMATE];
+    const names = [worker.name, worker.name + ESTIMATE, worker.name + EXPECTED];
     for (const handle of this.index.workers()) {
       if (names.includes(handle.name)) this.index.removeWorker(handle);
     }
@@ -77,11 +93,20 @@ export class ResidencyView {
     if (estimate) this.index.store(estimate, hashes, { nowMs });
   }
 
-  /** The estimate was told too early: the worker never had these blocks. */
-  unrecord(worker: WorkerRecord, hashes: BigUint64Array): void {
+  /** The worker will hold these blocks: they count until `unexpect`. Undefined: nothing is expected. */
+  expect({ places }: WorkerRecord, hashes: BigUint64Array, nowMs: number): Expectation | undefined {
     this.#resolve();
-    const { estimate } = worker.places;
-    if (estimate) this.index.remove(estimate, hashes);
+    const { expected } = places;
+    if (expected === undefined) return undefined;
+    const { rejected } = this.index.store(expected, hashes, { nowMs });
+    return rejected === 0 ? { places, handle: expected } : undefined;
+  }
+
+  /** It holds them, or will not. What was expected before a failure or a restore is forgotten already. */
+  unexpect({ places, handle }: Expectation, hashes: BigUint64Array): void {
+    if (this.index.closed) return;
+    this.#resolve();
+    if (places.expected === handle) this.index.remove(handle, hashes);
   }
 
   /** The worker uses these blocks again. */
@@ -128,13 +153,16 @@ export class ResidencyView {
     const { index } = this;
     if (index.membership === this.#membership) return;
     for (const { name, residency, places } of this.#workers) {
-      places.estimate = residency === 'exact' ? undefined : this.#addEstimate(name, places.options);
+      if (residency === 'exact') continue;
+      places.estimate = this.#addEstimate(name, places.options);
+      if (this.#expects) places.expected = this.#addExpected(name, places.expected);
     }
     const handles = index.workers();
     for (const { name, residency, places } of this.#workers) {
       const exact = residency === 'estimate' ? undefined : name;
+      const { estimate, expected } = places;
       places.slots = handles
-        .filter((handle) => handle === places.estimate || handle.name === exact)
+        .filter((handle) => handle === estimate || handle === expected || handle.name === exact)
         .map(({ slot }) => slot);
     }
     const { slotCount } = index;
@@ -149,10 +177,17 @@ export class ResidencyView {
     const blocks = capacity ?? Math.max(1, Math.floor(DEFAULT_POOL_TOKENS / this.index.blockSize));
     return this.index.addWorker(name + ESTIMATE, { capacity: blocks, ttlMs });
   }
+
+  /** What a restore brought was expected by others, and is cleared. */
+  #addExpected(name: string, before: WorkerHandle | undefined): WorkerHandle {
+    const expected = this.index.addWorker(name + EXPECTED, { referenceCounts: true });
+    if (expected !== before) this.index.clear(expected);
+    return expected;
+  }
 }
 
-export function checkNotEstimate(name: string): string {
-  if (name.endsWith(ESTIMATE))
-    throw outOfRange('worker name', `one that does not end in "${ESTIMATE}"`, name);
+export function checkOwnName(name: string): string {
+  const suffix = [ESTIMATE, EXPECTED].find((each) => name.endsWith(each));
+  if (suffix) throw outOfRange('worker name', `one that does not end in "${suffix}"`, name);
   return name;
 }

@@ -73,11 +73,11 @@ export class Router {
     const settings = checkRouterOptions(options);
     this.#settings = settings;
     this.#hasher = new BlockHasher(settings.index);
-    this.#residency = new ResidencyView(settings.index);
+    this.#residency = new ResidencyView(settings.index, settings.recordAt === 'route');
     const events = {
       sessionEnded: ({ name }: SessionRecord) => void this.index.endSession(name),
       requestEnded: (request: RequestRecord) => {
-        if (request.phase === 'routed' && request.worker) this.#unrecord(request, request.worker);
+        this.#unexpect(request);
         this.#buffers.give(request.hashes);
       },
     };
@@ -173,17 +173,15 @@ export class Router {
     try {
       checked.writeHashes(hashes.hashes); // reads what may be getters: nothing was looked at before
       this.#mayRoute(checked);
-      while (state.requests.isFull) {
-        state.giveUpIdlest();
-        this.#mayRoute(checked);
-      }
       const nowMs = this.#now();
       const session = state.sessionOf(checked.session, nowMs);
       const id = checked.requestId ?? state.requests.newName();
       const record = new RequestRecord(id, session, hashes, checked.inputLength, nowMs);
       this.#place(record, state.workers.up, nowMs);
       state.routed(record);
-      return this.#decision(record);
+      const decision = this.#decision(record);
+      state.tell();
+      return decision;
     } catch (error) {
       this.#buffers.give(hashes);
       throw error;
@@ -215,6 +213,7 @@ export class Router {
     if (worker.status !== 'up') {
       throw new KvidxError('ERR_KVIDX_NO_WORKERS', `"${name}" is ${worker.status} and takes no requests`);
     }
+    this.#unexpect(request);
     this.#consider(request.session, [worker], request.hashes.hashes, request.inputLength, nowMs);
     request.migrated = false;
     this.#settle(request, worker, 0, nowMs);
@@ -258,7 +257,12 @@ export class Router {
 
   /** Its prefill is over. */
   onFirstToken(requestId: string): boolean {
-    const request = this.#state.firstToken(requestId, this.#now());
+    const nowMs = this.#now();
+    const request = this.#state.firstToken(requestId, nowMs);
+    if (request?.expectation && !this.index.closed) {
+      this.#residency.record(request.worker!, request.hashes.hashes, nowMs);
+      this.#unexpect(request);
+    }
     this.#state.tell();
     return request !== undefined;
   }
@@ -287,15 +291,14 @@ export class Router {
    */
   onReject(requestId: string): boolean {
     const request = this.#state.rejected(requestId, this.#now());
-    if (request) this.#unrecord(request, request.refusedBy.at(-1)!);
+    if (request) this.#unexpect(request);
     this.#state.tell();
     return request !== undefined;
   }
 
   /**
    * Calls `callback` once, when the request's prefill is over or will not be: at its first token, its end of any kind, or a
-   * refusal. At once when there is no such request. It may call the router; what it throws, the hook throws that caused the
-   * call, after it has done its work.
+   * refusal. At once when there is no such request. It may call the router; what it throws becomes a warning of the process.
    */
   whenPrefilled(requestId: string, callback: () => void): void {
     if (typeof callback !== 'function') throw invalidArgType('callback', 'a function', callback);
@@ -450,6 +453,7 @@ export class Router {
   /** Decides among these workers, and writes the decision down. */
   #place(request: RequestRecord, workers: readonly WorkerRecord[], nowMs: number): void {
     const { session, hashes, inputLength } = request;
+    this.#unexpect(request); // it must not find itself
     this.#consider(session, workers, hashes.hashes, inputLength, nowMs);
     let place = this.policy.decide(this.#candidates);
     if (!(place in workers)) {
@@ -469,13 +473,14 @@ export class Router {
     request.overlapBlocks = this.#candidates.overlapBlocks[place]!;
     request.cachedTokens = this.#candidates.cacheHitTokens[place]!;
     request.newTokens = request.inputLength - request.cachedTokens;
-    if (this.#settings.recordAt === 'route') this.#residency.record(worker, request.hashes.hashes, nowMs);
+    request.expectation = this.#residency.expect(worker, request.hashes.hashes, nowMs);
   }
 
-  /** What was recorded when the request was routed did not come true. A sibling that also names it tells it again. */
-  #unrecord({ hashes, overlapBlocks }: RequestRecord, worker: WorkerRecord): void {
-    if (this.#settings.recordAt === 'finish' || worker.gone) return;
-    this.#residency.unrecord(worker, hashes.hashes.subarray(overlapBlocks));
+  /** Its prompt is there, or will not be. */
+  #unexpect(request: RequestRecord): void {
+    const { expectation, hashes } = request;
+    request.expectation = undefined;
+    if (expectation) this.#residency.unexpect(expectation, hashes.hashes);
   }
 
   /** Where the session moves instead of staying in this place; −1: it does not move. */

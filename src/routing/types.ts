@@ -24,8 +24,9 @@ export interface RouterOptions {
   /** Default of workers. Default `estimate`. */
   readonly residency?: Residency;
   /**
-   * When the estimate learns of a prompt: when its request ended well (`finish`, the default), or already when it is
-   * routed (`route`), so that siblings of one burst meet where the first of them went.
+   * When a prompt counts on its worker, where that is estimated: when its request ended well (`finish`, the default), or
+   * already when it is routed (`route`), so that siblings of one burst meet where the first of them went. What a worker
+   * refused, or never prefilled, counts no longer then.
    */
   readonly recordAt?: 'finish' | 'route';
   /** Sessions remembered, named or not; beyond it the least recently routed one ends. Default 65,536. */

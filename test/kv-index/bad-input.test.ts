@@ -16,6 +16,7 @@ type Call = (index: KvIndex, worker: WorkerHandle) => unknown;
 const METHODS: Record<string, Call> = {
   blockSize: (index) => Reflect.get(KvIndex.prototype, 'blockSize', index),
   slotCount: (index) => Reflect.get(KvIndex.prototype, 'slotCount', index),
+  membership: (index) => Reflect.get(KvIndex.prototype, 'membership', index),
   addWorker: (index) => KvIndex.prototype.addWorker.call(index, 'new'),
   removeWorker: (index, worker) => KvIndex.prototype.removeWorker.call(index, worker),
   workers: (index) => KvIndex.prototype.workers.call(index),
@@ -50,7 +51,7 @@ const TAKES_HANDLE = [
   ...['removeWorker', 'setCapacity', 'store', 'replace', 'refresh', 'pin', 'unpin', 'remove', 'clear'],
   ...['enumerate', 'residentBlocks'],
 ];
-const NO_STATE = ['close', 'constructor'];
+const NO_STATE = ['close', 'closed', 'constructor'];
 
 test('the matrix names every method', () => {
   const methods = Object.getOwnPropertyNames(KvIndex.prototype).filter((name) => !NO_STATE.includes(name));
@@ -99,10 +100,30 @@ describe.each(Object.entries(METHODS))('%s', (name, call) => {
 
 test('close is idempotent, and refused on anything that is no index', () => {
   const index = new KvIndex();
+  expect(index.closed).toBe(false);
   index.close();
   index.close();
   index[Symbol.dispose]();
+  expect(index.closed).toBe(true);
   expect(codeOf(() => KvIndex.prototype.close.call({} as KvIndex))).toBe(TYPE);
+  expect(codeOf(() => Reflect.get(KvIndex.prototype, 'closed', {}))).toBe(TYPE);
+});
+
+test('membership rises whenever a worker joins or leaves, and at restore', () => {
+  const index = new KvIndex();
+  const seen = [index.membership];
+  const noted = (call: () => unknown) => {
+    call();
+    seen.push(index.membership);
+  };
+  noted(() => index.addWorker('a'));
+  noted(() => index.removeWorker('a'));
+  noted(() => index.restore(index.snapshot()));
+  expect(seen).toEqual([...new Set(seen)].sort((a, b) => a - b));
+  const { membership } = index;
+  index.store(index.addWorker('b'), hashes(1));
+  index.addWorker('b');
+  expect(index.membership).toBe(membership + 1);
 });
 
 /** Wrong values for every argument that takes hashes. */

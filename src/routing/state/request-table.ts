@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { HashBuffer } from '../hash-buffers.js';
+import type { Expectation } from '../residency.js';
 import type { SessionRecord } from './session-table.js';
 import type { WorkerRecord } from './worker-table.js';
 
@@ -23,6 +24,8 @@ export class RequestRecord {
   cachedTokens = 0;
   newTokens = 0;
   migrated = false;
+  /** Its prompt counts already. */
+  expectation: Expectation | undefined;
   /** Workers that refused it, which are not tried again. */
   readonly refusedBy: WorkerRecord[] = [];
   dispatchedMs = 0;

@@ -77,16 +77,11 @@ export class RouterState {
 
   // --------------------------------------------------------------------------------------------------- life-cycle
 
-  /** Makes room for a request, and tells who waited: they may route more. */
-  giveUpIdlest(): void {
-    this.#giveUp(this.requests.popIdlest());
-    this.tell();
-  }
-
   /** The request is under way, its session remembered and most recent. */
   routed(request: RequestRecord): void {
     if (request.session.named) this.sessions.touch(request.session, request.lastMs);
     this.counters.routed += 1;
+    if (this.requests.isFull) this.#giveUp(this.requests.popIdlest());
     this.requests.add(request);
   }
 
@@ -226,23 +221,18 @@ export class RouterState {
     request.whenPrefilled = [];
   }
 
-  /**
-   * Calls who waited for what ended since. They may call anything, so this comes last in a hook; the first error that one
-   * throws is thrown when all were called.
-   */
+  /** Calls who waited for what ended since. They may call anything, so this comes last in a hook. */
   tell(): void {
     if (this.#told.length === 0) return;
     const told = this.#told;
     this.#told = [];
-    const errors: unknown[] = [];
     for (const callback of told) {
       try {
         callback();
       } catch (error) {
-        errors.push(error);
+        process.emitWarning(error instanceof Error ? error : String(error));
       }
     }
-    if (errors.length > 0) throw errors[0];
   }
 }
 

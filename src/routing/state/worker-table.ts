@@ -19,6 +19,7 @@ export class WorkerRecord {
   readonly places: Places = {
     slots: [],
     estimate: undefined,
+    expected: undefined,
     options: { capacity: undefined, ttlMs: undefined },
   };
 
