@@ -148,6 +148,7 @@ const NAMES: [string, unknown, string][] = [
   ['an empty name', '', RANGE],
   ['an ill-formed name', 'a\udc00', RANGE],
   ['the name of an estimate', 'a (estimate)', RANGE],
+  ['the name of what is expected', 'a (expected)', RANGE],
 ];
 
 describe.each(NAMES)('%s', (_, name, code) => {
