@@ -157,7 +157,7 @@ export class ResidencyView {
       places.estimate = this.#addEstimate(name, places.options);
       if (this.#expects) places.expected = this.#addExpected(name, places.expected);
     }
-    const handles = index.workers();
+    const handles = index.workers().filter((handle) => this.#keeps(handle));
     for (const { name, residency, places } of this.#workers) {
       const exact = residency === 'estimate' ? undefined : name;
       const { estimate, expected } = places;
@@ -176,6 +176,13 @@ export class ResidencyView {
   #addEstimate(name: string, { capacity, ttlMs }: EstimateOptions): WorkerHandle {
     const blocks = capacity ?? Math.max(1, Math.floor(DEFAULT_POOL_TOKENS / this.index.blockSize));
     return this.index.addWorker(name + ESTIMATE, { capacity: blocks, ttlMs });
+  }
+
+  /** A restore may bring what another router expected: nobody would take it back here. */
+  #keeps(handle: WorkerHandle): boolean {
+    if (this.#expects || !handle.name.endsWith(EXPECTED)) return true;
+    this.index.removeWorker(handle);
+    return false;
   }
 
   /** What a restore brought was expected by others, and is cleared. */

@@ -133,8 +133,9 @@ export class Router {
   }
 
   /**
-   * The worker failed: what it held and who lived there is forgotten, and it gets no request until `addWorker`. Answers
-   * the ids of the requests that were under way there: they ended as errors. ERR_KVIDX_UNKNOWN_WORKER.
+   * The worker failed: its estimate is cleared (what others store under its name is theirs to clear), who lived there lives
+   * nowhere, and it gets no request until `addWorker`. Answers the ids of the requests that were under way there: they ended
+   * as errors; routed ones wait for `reroute`. ERR_KVIDX_UNKNOWN_WORKER.
    */
   failWorker(name: string): string[] {
     const worker = this.#state.workers.get(checkWorker(name));
@@ -193,6 +194,7 @@ export class Router {
    * it is not under way, or was dispatched.
    */
   reroute(requestId: string): Decision | undefined {
+    this.#checkOpen();
     const nowMs = this.#now();
     const request = this.#state.waiting(requestId, nowMs);
     this.#state.workers.checkUp();
@@ -207,13 +209,14 @@ export class Router {
    * ERR_KVIDX_UNKNOWN_WORKER; ERR_KVIDX_OUT_OF_RANGE as `reroute`.
    */
   assign(requestId: string, name: string): Decision {
+    this.#checkOpen();
     const nowMs = this.#now();
     const worker = this.#state.workers.get(checkWorker(name));
     const request = this.#state.waiting(requestId, nowMs);
     if (worker.status !== 'up') {
       throw new KvidxError('ERR_KVIDX_NO_WORKERS', `"${name}" is ${worker.status} and takes no requests`);
     }
-    this.#unexpect(request);
+    this.#withdraw(request);
     this.#consider(request.session, [worker], request.hashes.hashes, request.inputLength, nowMs);
     request.migrated = false;
     this.#settle(request, worker, 0, nowMs);
@@ -436,16 +439,20 @@ export class Router {
     candidates.home = -1;
     const workUnit = this.#state.workers.workUnit(nowMs);
     const { blockSize } = this;
+    /* A burst is not to see one idle worker, and requests on their way are load; unless it is to meet. */
+    const spreads = this.#settings.recordAt === 'finish';
     for (let place = 0; place < workers.length; place++) {
       const worker = workers[place]!;
       if (worker === home) candidates.home = place;
       candidates.cacheHitTokens[place] = Math.min(candidates.overlapBlocks[place]! * blockSize, inputLength);
-      candidates.inflight[place] = worker.inflight;
-      candidates.assigned[place] = worker.assigned;
-      candidates.work[place] = worker.work * workUnit;
+      const routed = spreads ? worker.routed : 0;
+      const routedTokens = spreads ? worker.routedTokens : 0;
+      candidates.inflight[place] = worker.inflight + routed;
+      candidates.assigned[place] = worker.assigned + routed;
+      candidates.work[place] = worker.work * workUnit + routedTokens;
       candidates.rejects[place] = this.#state.refusals(session, worker, nowMs);
-      candidates.pendingPrefillTokens[place] = worker.pendingPrefillTokens;
-      candidates.numRequests[place] = worker.inflight;
+      candidates.pendingPrefillTokens[place] = worker.pendingPrefillTokens + routedTokens;
+      candidates.numRequests[place] = worker.inflight + routed;
       candidates.ongoingDecodeTokens[place] = worker.ongoingDecodeTokens;
     }
   }
@@ -453,7 +460,7 @@ export class Router {
   /** Decides among these workers, and writes the decision down. */
   #place(request: RequestRecord, workers: readonly WorkerRecord[], nowMs: number): void {
     const { session, hashes, inputLength } = request;
-    this.#unexpect(request); // it must not find itself
+    this.#withdraw(request);
     this.#consider(session, workers, hashes.hashes, inputLength, nowMs);
     let place = this.policy.decide(this.#candidates);
     if (!(place in workers)) {
@@ -469,11 +476,15 @@ export class Router {
   }
 
   #settle(request: RequestRecord, worker: WorkerRecord, place: number, nowMs: number): void {
-    request.worker = worker;
-    request.overlapBlocks = this.#candidates.overlapBlocks[place]!;
-    request.cachedTokens = this.#candidates.cacheHitTokens[place]!;
-    request.newTokens = request.inputLength - request.cachedTokens;
+    const { overlapBlocks, cacheHitTokens } = this.#candidates;
+    this.#state.place(request, worker, overlapBlocks[place]!, cacheHitTokens[place]!);
     request.expectation = this.#residency.expect(worker, request.hashes.hashes, nowMs);
+  }
+
+  /** A request that is decided anew must not find itself on a worker. */
+  #withdraw(request: RequestRecord): void {
+    this.#unexpect(request);
+    this.#state.place(request, undefined);
   }
 
   /** Its prompt is there, or will not be. */

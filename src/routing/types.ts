@@ -29,7 +29,10 @@ export interface RouterOptions {
    * refused, or never prefilled, counts no longer then.
    */
   readonly recordAt?: 'finish' | 'route';
-  /** Sessions remembered, named or not; beyond it the least recently routed one ends. Default 65,536. */
+  /**
+   * Named sessions that are remembered, and sessions, named or not, that own blocks: beyond it the least recently routed,
+   * or owning, one ends. Default 65,536.
+   */
   readonly maxSessions?: number;
   /** `expire` ends sessions that were not routed for so long, in ms. Default 3,600,000. */
   readonly sessionIdleMs?: number;
@@ -112,6 +115,10 @@ export interface DispatchedOptions {
   readonly admitted?: AdmittedAs;
 }
 
+/**
+ * What the policy saw of a worker. Its load includes requests that were routed there and are not dispatched yet, so that a
+ * burst spreads, but with `recordAt: 'route'`, where a burst is to meet.
+ */
 export interface CandidateExplanation {
   readonly worker: string;
   readonly overlapBlocks: number;
@@ -148,6 +155,8 @@ export interface RouterWorkerStats {
   readonly worker: string;
   readonly status: WorkerStatus;
   readonly residency: Residency;
+  /** Requests that were routed here and wait for `onDispatch`; the other figures do not count them. */
+  readonly routed: number;
   readonly inflight: number;
   readonly assigned: number;
   readonly work: number;

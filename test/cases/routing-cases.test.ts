@@ -179,4 +179,12 @@ describe('siblings of one burst, before any residency is known', () => {
       expect(tally(burst(spreading, (id) => spreading.onDispatch(id)))).toEqual({ a: 2, b: 2, c: 2 });
     },
   );
+
+  test.each(['kv-aware', FAIR, EXCLUSIVE, 'lpwl', 'lpwl-kappa', 'unified', 'load-only', 'lmetric', 'sticky'])(
+    'spread while they wait for their workers to be asked (%s)',
+    (policy) => {
+      const router = routerOf(['a', 'b', 'c'], { policy });
+      expect(tally(burst(router, () => {}))).toEqual({ a: 2, b: 2, c: 2 });
+    },
+  );
 });

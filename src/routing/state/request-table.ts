@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import type { HashBuffer } from '../hash-buffers.js';
 import type { Expectation } from '../residency.js';
 import type { SessionRecord } from './session-table.js';
@@ -18,7 +17,7 @@ export class RequestRecord {
   readonly hashes: HashBuffer;
   readonly inputLength: number;
   phase: 'routed' | 'prefill' | 'decode' = 'routed';
-  /** Undefined: none now, it refused or went away. */
+  /** Undefined: none now, it refused or went away. Set by the state alone, which keeps the worker's load in step. */
   worker: WorkerRecord | undefined;
   overlapBlocks = 0;
   cachedTokens = 0;
@@ -42,22 +41,15 @@ export class RequestRecord {
   }
 }
 
-/** Requests under way, by id. */
+/** Requests under way, by id, the longest untouched first. */
 export class RequestTable {
-  readonly #requests: LRUCache<string, RequestRecord>;
+  /** A Map, as entries go one by one, mostly in their order: it is asked for its first only when there are too many. */
+  readonly #requests = new Map<string, RequestRecord>();
+  readonly #maxRequests: number;
   #nextName = 1;
 
   constructor(maxRequests: number) {
-    this.#requests = new LRUCache({ max: maxRequests });
-  }
-
-  get isFull(): boolean {
-    return this.#requests.size === this.#requests.max;
-  }
-
-  /** Takes the request longest untouched out. */
-  popIdlest(): RequestRecord {
-    return this.#requests.pop()!;
+    this.#maxRequests = maxRequests;
   }
 
   get size(): number {
@@ -76,15 +68,21 @@ export class RequestTable {
     return name;
   }
 
-  /** There must be room. */
-  add(request: RequestRecord): void {
+  /** Answers the request that it takes out, where there would be too many. */
+  add(request: RequestRecord): RequestRecord | undefined {
+    const [idlest] = this.#requests.size < this.#maxRequests ? [] : this.#requests.values();
+    if (idlest) this.#requests.delete(idlest.id);
     this.#requests.set(request.id, request);
+    return idlest;
   }
 
   /** The request, touched now. */
   get(id: string, nowMs: number): RequestRecord | undefined {
     const request = this.#requests.get(id);
-    if (request) request.lastMs = nowMs;
+    if (request === undefined) return undefined;
+    request.lastMs = nowMs;
+    this.#requests.delete(id);
+    this.#requests.set(id, request);
     return request;
   }
 
@@ -100,9 +98,9 @@ export class RequestTable {
   /** Requests last touched at `beforeMs` or earlier. */
   idle(beforeMs: number): RequestRecord[] {
     const idle: RequestRecord[] = [];
-    for (const request of this.#requests.rvalues()) {
-      if (request!.lastMs > beforeMs) break;
-      idle.push(request!);
+    for (const request of this.#requests.values()) {
+      if (request.lastMs > beforeMs) break;
+      idle.push(request);
     }
     return idle;
   }

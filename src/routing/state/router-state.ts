@@ -81,8 +81,18 @@ export class RouterState {
   routed(request: RequestRecord): void {
     if (request.session.named) this.sessions.touch(request.session, request.lastMs);
     this.counters.routed += 1;
-    if (this.requests.isFull) this.#giveUp(this.requests.popIdlest());
-    this.requests.add(request);
+    const idlest = this.requests.add(request);
+    if (idlest) this.#giveUp(idlest);
+  }
+
+  /** The routed request is to go to this worker, which holds so much of it; undefined: to none at present. */
+  place(request: RequestRecord, worker: WorkerRecord | undefined, overlapBlocks = 0, cachedTokens = 0): void {
+    if (request.worker) this.workers.removeRouted(request);
+    request.worker = worker;
+    request.overlapBlocks = overlapBlocks;
+    request.cachedTokens = cachedTokens;
+    request.newTokens = request.inputLength - cachedTokens;
+    if (worker) this.workers.addRouted(request);
   }
 
   dispatched(id: string, admitted: AdmittedAs | undefined, nowMs: number): RequestRecord | undefined {
@@ -91,6 +101,7 @@ export class RouterState {
     if (request.phase !== 'routed') return this.#ignore('repeated');
     const { worker, session } = request;
     if (!worker) return this.#ignore('outOfOrder');
+    this.workers.removeRouted(request);
     request.phase = 'prefill';
     request.dispatchedMs = nowMs;
     this.workers.addLoad(request);
@@ -148,10 +159,11 @@ export class RouterState {
       this.workers.removeLoad(request);
       this.workers.takeBackWork(request);
       request.phase = 'routed';
+      this.workers.addRouted(request);
     }
+    this.place(request, undefined);
     session.refused(request, worker, nowMs, this.#settings.rejectTtlMs);
     request.refusedBy.push(worker);
-    request.worker = undefined;
     this.counters.rejects += 1;
     this.#prefilled(request);
     return request;
@@ -171,7 +183,7 @@ export class RouterState {
     const lost: string[] = [];
     for (const request of this.requests.on(worker)) {
       if (request.phase === 'routed') {
-        request.worker = undefined;
+        this.place(request, undefined);
         continue;
       }
       lost.push(request.id);
@@ -209,7 +221,8 @@ export class RouterState {
   }
 
   #letGo(request: RequestRecord): void {
-    if (request.phase !== 'routed') this.workers.removeLoad(request);
+    if (request.phase === 'routed') this.place(request, undefined);
+    else this.workers.removeLoad(request);
     request.session.settled(request);
     this.#events.requestEnded(request);
     this.#prefilled(request);

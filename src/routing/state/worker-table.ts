@@ -23,6 +23,9 @@ export class WorkerRecord {
     options: { capacity: undefined, ttlMs: undefined },
   };
 
+  /** Requests that were routed here and not dispatched, and their new tokens. */
+  routed = 0;
+  routedTokens = 0;
   inflight = 0;
   assigned = 0;
   /** Tokens, weighted by the table's scale. */
@@ -129,6 +132,17 @@ export class WorkerTable {
     this.#changed();
   }
 
+  /** The request is to go to its worker. */
+  addRouted({ worker, newTokens }: RequestRecord): void {
+    worker!.routed += 1;
+    worker!.routedTokens += newTokens;
+  }
+
+  removeRouted({ worker, newTokens }: RequestRecord): void {
+    worker!.routed -= 1;
+    worker!.routedTokens -= newTokens;
+  }
+
   /** The request goes to its worker: load, and a decision more. */
   addLoad({ worker, newTokens, inputLength, dispatchedMs }: RequestRecord): void {
     this.#rescale(dispatchedMs);
@@ -168,6 +182,7 @@ export class WorkerTable {
       worker: worker.name,
       status: worker.status,
       residency: worker.residency,
+      routed: worker.routed,
       inflight: worker.inflight,
       assigned: worker.assigned,
       work: worker.work * unit,

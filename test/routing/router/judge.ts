@@ -10,6 +10,8 @@ export interface Rules {
   readonly migration: MigrationOptions | undefined;
   /** Work never decays. */
   readonly exactWork: boolean;
+  /** What is routed and not dispatched is load for the next decision. */
+  readonly spreads: boolean;
   /** With bounds the model does not know what is resident. */
   readonly bounds: { readonly maxBlocks: number; readonly capacity: number } | undefined;
 }
@@ -117,21 +119,22 @@ export class Judge {
     strictEqual(newTokens, inputLength - cachedTokens, 'newTokens');
     strictEqual(firstTurn, !session.served, 'firstTurn');
     if (overlapBlocks > 0) this.met('cached');
-    if (migrated) this.#checkMigration(life, session);
+    if (migrated) this.#checkMigration(life, session, id);
   }
 
   #within(actual: number, [least, most]: readonly [number, number], what: string): void {
     ok(actual >= least && actual <= most, `${what}: ${actual}, not from ${least} to ${most}`);
   }
 
-  #checkMigration(life: Life, session: Session): void {
+  #checkMigration(life: Life, session: Session, id: string): void {
     const { migration } = this.#rules;
     ok(migration, 'moved without the option');
     const home = homeOf(session);
     ok(home && home !== life, 'moved, but not from its home');
-    const pending = pendingOf(this.#model, home);
+    const { spreads } = this.#rules;
+    const pending = pendingOf(this.#model, home, spreads, id);
     ok(pending > migration.hotTokens, 'moved from a home that is not hot');
-    ok(pendingOf(this.#model, life) < pending, 'moved to one that is no better');
+    ok(pendingOf(this.#model, life, spreads, id) < pending, 'moved to one that is no better');
     const moved = movedMs(session);
     ok(moved === undefined || this.#model.nowMs - moved >= migration.cooldownMs!, 'moved too soon');
     this.met('migrated');

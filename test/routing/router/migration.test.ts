@@ -28,7 +28,8 @@ test('a session moves from a home that is hot to the worker with least to prefil
   const before = router.stats();
   const decision = router.route(REQUEST);
   expect(decision).toMatchObject({ worker: 'c', migrated: true, firstTurn: false, cachedTokens: 0 });
-  expect(router.stats()).toMatchObject({ migrations: 0, workers: before.workers });
+  const workers = before.workers.map((each) => ({ ...each, routed: each.worker === 'c' ? 1 : 0 }));
+  expect(router.stats()).toMatchObject({ migrations: 0, workers });
   router.onDispatch(decision.requestId);
   expect(router.stats().migrations).toBe(1);
   expect(homeOf(router, 's')).toBe('c');
@@ -100,9 +101,11 @@ describe.each(SPECS)('%s', (policy) => {
     const migrating = hotRouter(500, { policy });
     const plain = hotRouter(500, { policy, migration: undefined as never });
     for (let i = 0; i < 6; i++) {
-      const chosen = plain.route(REQUEST).worker;
+      const { worker: chosen, requestId: inPlain } = plain.route(REQUEST);
       const explained = migrating.explain(REQUEST);
-      const { worker, migrated } = migrating.route(REQUEST);
+      const { worker, migrated, requestId } = migrating.route(REQUEST);
+      plain.onError(inPlain);
+      migrating.onError(requestId);
       expect({ worker, migrated }).toEqual({ worker: 'b', migrated: chosen === 'a' });
       expect(explained.worker).toBe(worker);
       expect(explained.candidates.map(({ lost }) => lost === undefined)).toEqual([false, true]);

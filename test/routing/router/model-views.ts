@@ -1,6 +1,6 @@
 import type { RouterStats, RouterWorkerStats } from '../../../src/routing/types.js';
 import type { Model } from './model.js';
-import type { Life, Session } from './model-types.js';
+import type { Life, Request, Session } from './model-types.js';
 
 /** What `stats` answers; `work` in tokens that never decay. */
 export function statsOf(model: Model): RouterStats {
@@ -21,6 +21,7 @@ function workerStats(model: Model, life: Life): RouterWorkerStats {
     worker: life.name,
     status: life.status,
     residency: life.residency,
+    routed: routedTo(model, life).length,
     inflight: here.length,
     assigned: life.assigned,
     work: life.work,
@@ -31,8 +32,17 @@ function workerStats(model: Model, life: Life): RouterWorkerStats {
   };
 }
 
-export function pendingOf(model: Model, life: Life): number {
-  return workerStats(model, life).pendingPrefillTokens;
+function routedTo(model: Model, life: Life): Request[] {
+  return [...model.requests.values()].filter((each) => each.life === life && each.phase === 'routed');
+}
+
+/** Tokens to prefill there; `spreads`: with those of requests on their way there, but for this one. */
+export function pendingOf(model: Model, life: Life, spreads: boolean, id: string): number {
+  const onTheirWay = spreads ? routedTo(model, life).filter((request) => request.id !== id) : [];
+  return onTheirWay.reduce(
+    (total, { newTokens }) => total + newTokens,
+    workerStats(model, life).pendingPrefillTokens,
+  );
 }
 
 /** The worker that served the session last, unless it failed or left since. */

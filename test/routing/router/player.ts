@@ -55,7 +55,8 @@ export class Player {
     this.#model = new Model(settings, this.#clock.ms);
     this.#choices = new Choices(random, this.#model);
     const bounds = this.#bounded ? { maxBlocks, capacity: 20 } : undefined;
-    this.#judge = new Judge(this.#router, this.#model, { migration, exactWork, bounds }, met);
+    const rules = { migration, exactWork, bounds, spreads: !this.#recordsAtRoute };
+    this.#judge = new Judge(this.#router, this.#model, rules, met);
   }
 
   step(): void {
