@@ -108,3 +108,13 @@ describe('what is recorded at the route', () => {
     expect(overlapsOf(router, prompt(1, 4))).toEqual({ a: 4, b: 0 });
   });
 });
+
+test('what another router expected goes when its snapshot is restored where nothing is expected', () => {
+  const expecting = routerOf(['a'], { recordAt: 'route' });
+  serve(expecting, { seqHashes: prompt(1, 2) }, 'a');
+  routeTo(expecting, 'a', { seqHashes: prompt(1, 6) });
+  const router = routerOf(['a'], { recordAt: 'finish' });
+  router.index.restore(expecting.index.snapshot());
+  expect(overlapsOf(router, prompt(1, 6))).toEqual({ a: 2 });
+  expect(router.index.workers().map(({ name }) => name)).toEqual(['a (estimate)']);
+});
