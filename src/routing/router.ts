@@ -1,15 +1,11 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import { invalidArgType, KvidxError, outOfRange } from '../errors.js';
-import { BlockHasher } from '../hash/block-hasher.js';
-import { namespaceRoot } from '../hash/namespace.js';
 import type { KvIndex } from '../kv-index/index.js';
-import { counted } from '../text.js';
-import { checkHashes, checkInteger, checkName, checkTime, checkTokens } from '../validate.js';
-import { Candidates } from './candidates.js';
+import { checkName, checkTime } from '../validate.js';
+import { Chooser, type Question } from './chooser.js';
 import { explainRoute } from './explain.js';
 import { HashBuffers } from './hash-buffers.js';
-import { hasCooledDown, migrationTarget } from './migration.js';
 import {
   checkAdmitted,
   checkRouterOptions,
@@ -19,6 +15,7 @@ import {
 } from './options.js';
 import type { Policy } from './policy/policy.js';
 import { ResidencyView } from './residency.js';
+import { type CheckedRequest, RequestReader } from './route-request.js';
 import { RequestRecord } from './state/request-table.js';
 import { checkSession, RouterState } from './state/router-state.js';
 import type { SessionRecord } from './state/session-table.js';
@@ -33,19 +30,6 @@ import type {
   RouterWorkerOptions,
   WorkerStatus,
 } from './types.js';
-
-const MAX_TOKENS = 0xffff_ffff;
-/** Of a worker's pool, what running requests may take before no other session is moved there. */
-const POOL_SHARE = 0.95;
-
-/** A request's options, checked; its tokens are not hashed yet. */
-interface CheckedRequest {
-  readonly session: string | undefined;
-  readonly inputLength: number;
-  readonly blocks: number;
-  readonly requestId: string | undefined;
-  readonly writeHashes: (out: BigUint64Array) => void;
-}
 
 /**
  * Which worker gets a request: an index of what the workers hold, a policy, and the load that its hooks tell.
@@ -64,15 +48,15 @@ export class Router {
   readonly #settings: RouterSettings;
   readonly #residency: ResidencyView;
   readonly #state: RouterState;
-  readonly #hasher: BlockHasher;
+  readonly #reader: RequestReader;
+  readonly #chooser: Chooser;
   readonly #buffers = new HashBuffers();
-  readonly #candidates = new Candidates(8);
   #nowMs = 0;
 
   constructor(options?: RouterOptions) {
     const settings = checkRouterOptions(options);
     this.#settings = settings;
-    this.#hasher = new BlockHasher(settings.index);
+    this.#reader = new RequestReader(settings);
     this.#residency = new ResidencyView(settings.index, settings.recordAt === 'route');
     const events = {
       sessionEnded: ({ name }: SessionRecord) => void this.index.endSession(name),
@@ -82,6 +66,7 @@ export class Router {
       },
     };
     this.#state = new RouterState(settings.state, events, this.#now());
+    this.#chooser = new Chooser(settings, this.#residency, this.#state);
   }
 
   /**
@@ -168,7 +153,7 @@ export class Router {
    * the hashed tokens, or the id of a request that is under way.
    */
   route(request: RouteRequest): Decision {
-    const checked = this.#check(request);
+    const checked = this.#reader.read(request);
     const state = this.#state;
     const hashes = this.#buffers.take(checked.blocks);
     try {
@@ -217,7 +202,7 @@ export class Router {
       throw new KvidxError('ERR_KVIDX_NO_WORKERS', `"${name}" is ${worker.status} and takes no requests`);
     }
     this.#withdraw(request);
-    this.#consider(request.session, [worker], request.hashes.hashes, request.inputLength, nowMs);
+    this.#chooser.consider(questionOf(request, [worker], nowMs));
     request.migrated = false;
     this.#settle(request, worker, 0, nowMs);
     return this.#decision(request);
@@ -225,20 +210,21 @@ export class Router {
 
   /** What `route` would answer for this request now, and why; changes nothing. Errors as `route`. */
   explain(request: RouteRequest): RouteExplanation {
-    const checked = this.#check(request);
+    const checked = this.#reader.read(request);
     const { workers } = this.#state;
     const hashes = new BigUint64Array(checked.blocks);
     checked.writeHashes(hashes);
     this.#mayRoute(checked);
     const nowMs = this.#now();
     const session = this.#state.sessionOf(checked.session, nowMs);
-    this.#consider(session, workers.up, hashes, checked.inputLength, nowMs);
+    const question = { session, workers: workers.up, hashes, inputLength: checked.inputLength, nowMs };
+    this.#chooser.consider(question);
     return explainRoute({
       policy: this.policy,
-      candidates: this.#candidates,
+      candidates: this.#chooser.candidates,
       workers: workers.up,
       others: [...workers.all()].filter(({ status }) => status !== 'up'),
-      moveTo: (place) => this.#migration(session, workers.up, place, nowMs),
+      moveTo: (place) => this.#chooser.moveFrom(place, question),
     });
   }
 
@@ -362,52 +348,6 @@ export class Router {
     return this.#nowMs;
   }
 
-  #check(request: RouteRequest): CheckedRequest {
-    if (typeof request !== 'object' || request === null)
-      throw invalidArgType('request', 'an object', request);
-    const { session, tokens, seqHashes, requestId, inputLength: given, namespace, extraKeys } = request;
-    const name = checkSession(session);
-    if (requestId !== undefined) checkName('requestId', requestId);
-    if ((tokens === undefined) === (seqHashes === undefined)) {
-      throw invalidArgType('request', 'an object with either tokens or seqHashes', request);
-    }
-    if (seqHashes !== undefined && (namespace ?? extraKeys) !== undefined) {
-      throw outOfRange(
-        'namespace and extraKeys',
-        'omitted with seqHashes, which have them already',
-        namespace ?? extraKeys,
-      );
-    }
-    const { blockSize } = this;
-    let blocks: number;
-    let writeHashes: CheckedRequest['writeHashes'];
-    let length: number;
-    if (seqHashes === undefined) {
-      const ids = checkTokens(tokens);
-      const parent = namespace === undefined ? this.#hasher.root : namespaceRoot(namespace);
-      blocks = Math.floor(ids.length / blockSize);
-      length = ids.length;
-      writeHashes = (out) =>
-        this.#hasher.seqHashes(ids, { out, parent, ...(extraKeys !== undefined && { extraKeys }) });
-    } else {
-      checkHashes(seqHashes, 'seqHashes');
-      blocks = seqHashes.length;
-      length = blocks * blockSize;
-      writeHashes = (out) => out.set(seqHashes);
-    }
-    const inputLength = given === undefined ? length : checkInteger('inputLength', given, 0, MAX_TOKENS);
-    this.#checkInputLength(inputLength, blocks);
-    return { session: name, inputLength, blocks, requestId, writeHashes };
-  }
-
-  #checkInputLength(inputLength: number, blocks: number): void {
-    const { blockSize } = this;
-    const least = this.#settings.partialLastBlock ? (blocks - 1) * blockSize + 1 : blocks * blockSize;
-    if (blocks === 0 || inputLength >= least) return;
-    const hashed = `${counted(blocks, 'hashed block')} of ${blockSize} tokens`;
-    throw outOfRange('inputLength', `at least ${least} (${hashed})`, inputLength);
-  }
-
   /** A request that is read; what its getters did to the router is done. */
   #mayRoute({ requestId }: CheckedRequest): void {
     this.#checkOpen();
@@ -421,62 +361,16 @@ export class Router {
     void this.index.slotCount; // throws ERR_KVIDX_CLOSED
   }
 
-  /** Fills the candidates' columns for these workers. */
-  #consider(
-    session: SessionRecord,
-    workers: readonly WorkerRecord[],
-    hashes: BigUint64Array,
-    inputLength: number,
-    nowMs: number,
-  ): void {
-    const candidates = this.#candidates;
-    candidates.reserve(workers.length);
-    candidates.count = workers.length;
-    candidates.inputLength = inputLength;
-    this.#residency.measure(candidates, workers, hashes, session.name, this.policy.counts);
-    const { home } = session;
-    candidates.hasHome = home !== undefined;
-    candidates.home = -1;
-    const workUnit = this.#state.workers.workUnit(nowMs);
-    const { blockSize } = this;
-    /* A burst is not to see one idle worker, and requests on their way are load; unless it is to meet. */
-    const spreads = this.#settings.recordAt === 'finish';
-    for (let place = 0; place < workers.length; place++) {
-      const worker = workers[place]!;
-      if (worker === home) candidates.home = place;
-      candidates.cacheHitTokens[place] = Math.min(candidates.overlapBlocks[place]! * blockSize, inputLength);
-      const routed = spreads ? worker.routed : 0;
-      const routedTokens = spreads ? worker.routedTokens : 0;
-      candidates.inflight[place] = worker.inflight + routed;
-      candidates.assigned[place] = worker.assigned + routed;
-      candidates.work[place] = worker.work * workUnit + routedTokens;
-      candidates.rejects[place] = this.#state.refusals(session, worker, nowMs);
-      candidates.pendingPrefillTokens[place] = worker.pendingPrefillTokens + routedTokens;
-      candidates.numRequests[place] = worker.inflight + routed;
-      candidates.ongoingDecodeTokens[place] = worker.ongoingDecodeTokens;
-    }
-  }
-
   /** Decides among these workers, and writes the decision down. */
   #place(request: RequestRecord, workers: readonly WorkerRecord[], nowMs: number): void {
-    const { session, hashes, inputLength } = request;
     this.#withdraw(request);
-    this.#consider(session, workers, hashes.hashes, inputLength, nowMs);
-    let place = this.policy.decide(this.#candidates);
-    if (!(place in workers)) {
-      throw new KvidxError(
-        'ERR_KVIDX_INTERNAL',
-        `policy ${this.policy.spec} decided for place ${place} of ${workers.length}`,
-      );
-    }
-    const target = this.#migration(session, workers, place, nowMs);
-    request.migrated = target >= 0;
-    if (request.migrated) place = target;
+    const { place, migrated } = this.#chooser.choose(questionOf(request, workers, nowMs));
+    request.migrated = migrated;
     this.#settle(request, workers[place]!, place, nowMs);
   }
 
   #settle(request: RequestRecord, worker: WorkerRecord, place: number, nowMs: number): void {
-    const { overlapBlocks, cacheHitTokens } = this.#candidates;
+    const { overlapBlocks, cacheHitTokens } = this.#chooser.candidates;
     this.#state.place(request, worker, overlapBlocks[place]!, cacheHitTokens[place]!);
     request.expectation = this.#residency.expect(worker, request.hashes.hashes, nowMs);
   }
@@ -494,18 +388,6 @@ export class Router {
     if (expectation) this.#residency.unexpect(expectation, hashes.hashes);
   }
 
-  /** Where the session moves instead of staying in this place; −1: it does not move. */
-  #migration(session: SessionRecord, workers: readonly WorkerRecord[], place: number, nowMs: number): number {
-    const { migration } = this.#settings;
-    const { pendingPrefillTokens, count, home, inputLength } = this.#candidates;
-    if (!migration || place !== home || !hasCooledDown(nowMs, session.movedMs, migration.cooldownMs))
-      return -1;
-    return migrationTarget(pendingPrefillTokens, count, home, migration.hotTokens, (other) => {
-      const { poolTokens = Number.POSITIVE_INFINITY, runningTokens } = workers[other]!;
-      return runningTokens + inputLength <= POOL_SHARE * poolTokens;
-    });
-  }
-
   #decision(request: RequestRecord): Decision {
     const { id, worker, overlapBlocks, cachedTokens, newTokens, migrated, session } = request;
     return {
@@ -518,4 +400,9 @@ export class Router {
       migrated,
     };
   }
+}
+
+function questionOf(request: RequestRecord, workers: readonly WorkerRecord[], nowMs: number): Question {
+  const { session, hashes, inputLength } = request;
+  return { session, workers, hashes: hashes.hashes, inputLength, nowMs };
 }
