@@ -10,6 +10,7 @@ import type { StateSettings } from './state/router-state.js';
 import type {
   AdmittedAs,
   DispatchedOptions,
+  RerouteOptions,
   Residency,
   RouterOptions,
   RouterWorkerOptions,
@@ -53,7 +54,7 @@ export function checkRouterOptions(options: RouterOptions | undefined): RouterSe
     migration,
     partialLastBlock = false,
     index,
-    now = Date.now,
+    now = steadyNow,
   } = checkOptions(options);
   if (typeof partialLastBlock !== 'boolean')
     throw invalidArgType('partialLastBlock', 'a boolean', partialLastBlock);
@@ -78,6 +79,9 @@ export function checkRouterOptions(options: RouterOptions | undefined): RouterSe
     index: { blockSize, namespace, maxSessions, sessionIdleMs, maxBlocks, evictedHistory },
   };
 }
+
+/** In ms since 1970, never going back. */
+const steadyNow = (): number => performance.timeOrigin + performance.now();
 
 export interface CheckedWorkerOptions {
   readonly residency: Residency | undefined;
@@ -111,6 +115,14 @@ function checkPolicy(policy: Policy): Policy {
   checkChoice('policy.counts.overlap', counts.overlap, ['prefix', 'set', 'exclusive', 'fair']);
   checkInteger('policy.counts.maxOwners', counts.maxOwners, 1, MAX_BLOCKS);
   return policy;
+}
+
+/** `without` of `reroute`. */
+export function checkWithout(options: RerouteOptions | undefined): ReadonlySet<string> {
+  const { without = [] } = checkOptions(options);
+  if (typeof without === 'string' || typeof Object(without)[Symbol.iterator] !== 'function')
+    throw invalidArgType('without', 'an iterable of names', without);
+  return new Set(without);
 }
 
 /** `admitted` of `onDispatch`. */

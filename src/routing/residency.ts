@@ -32,6 +32,8 @@ export interface Places {
 export interface Expectation {
   readonly places: Places;
   readonly handle: WorkerHandle;
+  /** Leading blocks. */
+  readonly blocks: number;
 }
 
 /**
@@ -62,6 +64,7 @@ export class ResidencyView {
     if (worker.residency !== 'exact') this.#addEstimate(worker.name, options);
     if (worker.residency !== 'estimate') this.index.addWorker(worker.name);
     worker.places.options = options;
+    if (this.#workers.has(worker)) return;
     this.#workers.add(worker);
     this.#membership = -1;
   }
@@ -98,15 +101,15 @@ export class ResidencyView {
     this.#resolve();
     const { expected } = places;
     if (expected === undefined) return undefined;
-    const { rejected } = this.index.store(expected, hashes, { nowMs });
-    return rejected === 0 ? { places, handle: expected } : undefined;
+    const { rejected } = this.index.store(expected, hashes, { nowMs }); // the tail, where there is no room for all
+    return { places, handle: expected, blocks: hashes.length - rejected };
   }
 
   /** It holds them, or will not. What was expected before a failure or a restore is forgotten already. */
-  unexpect({ places, handle }: Expectation, hashes: BigUint64Array): void {
+  unexpect({ places, handle, blocks }: Expectation, hashes: BigUint64Array): void {
     if (this.index.closed) return;
     this.#resolve();
-    if (places.expected === handle) this.index.remove(handle, hashes);
+    if (places.expected === handle) this.index.remove(handle, hashes.subarray(0, blocks));
   }
 
   /** The worker uses these blocks again. */
@@ -157,13 +160,22 @@ export class ResidencyView {
       places.estimate = this.#addEstimate(name, places.options);
       if (this.#expects) places.expected = this.#addExpected(name, places.expected);
     }
-    const handles = index.workers().filter((handle) => this.#keeps(handle));
+    this.#dropStrangers();
     for (const { name, residency, places } of this.#workers) {
-      const exact = residency === 'estimate' ? undefined : name;
+      if (residency === 'exact') continue;
+      places.estimate = this.#addEstimate(name, places.options);
+      if (this.#expects) places.expected = this.#addExpected(name, places.expected);
+    }
+    const byName = new Map<string, number[]>();
+    for (const { name, slot } of index.workers()) {
+      const slots = byName.get(name);
+      if (slots) slots.push(slot);
+      else byName.set(name, [slot]);
+    }
+    for (const { name, residency, places } of this.#workers) {
       const { estimate, expected } = places;
-      places.slots = handles
-        .filter((handle) => handle === estimate || handle === expected || handle.name === exact)
-        .map(({ slot }) => slot);
+      const own = [estimate, expected].flatMap((handle) => (handle ? [handle.slot] : []));
+      places.slots = residency === 'estimate' ? own : [...own, ...(byName.get(name) ?? [])];
     }
     const { slotCount } = index;
     this.#leading = { out: new Uint32Array(slotCount) };
@@ -179,10 +191,11 @@ export class ResidencyView {
   }
 
   /** A restore may bring what another router expected: nobody would take it back here. */
-  #keeps(handle: WorkerHandle): boolean {
-    if (this.#expects || !handle.name.endsWith(EXPECTED)) return true;
-    this.index.removeWorker(handle);
-    return false;
+  #dropStrangers(): void {
+    const own = new Set(this.#expects ? Array.from(this.#workers, ({ name }) => name + EXPECTED) : []);
+    for (const handle of this.index.workers()) {
+      if (handle.name.endsWith(EXPECTED) && !own.has(handle.name)) this.index.removeWorker(handle);
+    }
   }
 
   /** What a restore brought was expected by others, and is cleared. */

@@ -10,6 +10,7 @@ import {
   checkAdmitted,
   checkRouterOptions,
   checkRouterWorkerOptions,
+  checkWithout,
   checkWorker,
   type RouterSettings,
 } from './options.js';
@@ -17,12 +18,13 @@ import type { Policy } from './policy/policy.js';
 import { ResidencyView } from './residency.js';
 import { type CheckedRequest, RequestReader } from './route-request.js';
 import { RequestRecord } from './state/request-table.js';
-import { checkSession, RouterState } from './state/router-state.js';
+import { callWaiter, checkSession, RouterState } from './state/router-state.js';
 import type { SessionRecord } from './state/session-table.js';
 import type { WorkerRecord } from './state/worker-table.js';
 import type {
   Decision,
   DispatchedOptions,
+  RerouteOptions,
   RouteExplanation,
   RouteRequest,
   RouterOptions,
@@ -108,7 +110,9 @@ export class Router {
     this.#residency.join(worker, estimate);
     if (poolTokens !== undefined) worker.poolTokens = poolTokens;
     const former = workers.join(worker);
-    if (former) this.#residency.forget(former, false);
+    if (!former) return;
+    this.#residency.forget(former, false);
+    this.#residency.lost(worker); // a restore may have brought it back
   }
 
   /** The worker gets no request any more; those under way end as they would. ERR_KVIDX_UNKNOWN_WORKER. */
@@ -156,34 +160,38 @@ export class Router {
     const checked = this.#reader.read(request);
     const state = this.#state;
     const hashes = this.#buffers.take(checked.blocks);
+    let record: RequestRecord;
     try {
       checked.writeHashes(hashes.hashes); // reads what may be getters: nothing was looked at before
       this.#mayRoute(checked);
       const nowMs = this.#now();
       const session = state.sessionOf(checked.session, nowMs);
       const id = checked.requestId ?? state.requests.newName();
-      const record = new RequestRecord(id, session, hashes, checked.inputLength, nowMs);
+      record = new RequestRecord(id, session, hashes, checked.inputLength, nowMs);
       this.#place(record, state.workers.up, nowMs);
-      state.routed(record);
-      const decision = this.#decision(record);
-      state.tell();
-      return decision;
     } catch (error) {
       this.#buffers.give(hashes);
       throw error;
     }
+    state.routed(record);
+    const decision = this.#decision(record);
+    state.tell();
+    return decision;
   }
 
   /**
-   * The same request again, without the workers that refused it; undefined: all that take requests did. ERR_KVIDX_OUT_OF_RANGE:
-   * it is not under way, or was dispatched.
+   * The same request again, without the workers that refused it and those named; undefined: there is no other. It has no
+   * worker when the call throws. ERR_KVIDX_OUT_OF_RANGE: it is not under way, or was dispatched.
    */
-  reroute(requestId: string): Decision | undefined {
+  reroute(requestId: string, options?: RerouteOptions): Decision | undefined {
+    const without = checkWithout(options);
     this.#checkOpen();
     const nowMs = this.#now();
     const request = this.#state.waiting(requestId, nowMs);
     this.#state.workers.checkUp();
-    const left = this.#state.workers.up.filter((worker) => !request.refusedBy.includes(worker));
+    const left = this.#state.workers.up.filter(
+      (worker) => !request.refusedBy.includes(worker) && !without.has(worker.name),
+    );
     if (left.length === 0) return undefined;
     this.#place(request, left, nowMs);
     return this.#decision(request);
@@ -293,7 +301,7 @@ export class Router {
     if (typeof callback !== 'function') throw invalidArgType('callback', 'a function', callback);
     const request = this.#state.requests.get(checkName('requestId', requestId), this.#now());
     if (request && request.phase !== 'decode') request.whenPrefilled.push(callback);
-    else callback();
+    else callWaiter(callback);
   }
 
   // -------------------------------------------------------------------------------------------------- maintenance

@@ -55,7 +55,10 @@ export interface RouterOptions {
   readonly partialLastBlock?: boolean;
   /** Further options of `index`. */
   readonly index?: Pick<KvIndexOptions, 'evictedHistory'>;
-  /** The present, in ms. Default `Date.now`. */
+  /**
+   * The present, in ms. While it goes back, time stands still. Default: the time of day at the start of the process, and what
+   * went by since, which never goes back.
+   */
   readonly now?: () => number;
 }
 
@@ -101,10 +104,15 @@ export interface Decision {
   readonly cachedTokens: number;
   /** Tokens left to prefill. */
   readonly newTokens: number;
-  /** No request of the session was dispatched yet. */
+  /** No request of the session was dispatched yet, but for such as were refused. */
   readonly firstTurn: boolean;
   /** The session was moved away from its hot home. */
   readonly migrated: boolean;
+}
+
+export interface RerouteOptions {
+  /** Names of workers that are left out. */
+  readonly without?: Iterable<string>;
 }
 
 /** What a worker answered when it took a request; `fallback`: it was not asked. */
@@ -117,7 +125,7 @@ export interface DispatchedOptions {
 
 /**
  * What the policy saw of a worker. Its load includes requests that were routed there and are not dispatched yet, so that a
- * burst spreads, but with `recordAt: 'route'`, where a burst is to meet.
+ * burst spreads; with `recordAt: 'route'` not their work, so that siblings meet.
  */
 export interface CandidateExplanation {
   readonly worker: string;

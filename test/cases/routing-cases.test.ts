@@ -180,11 +180,28 @@ describe('siblings of one burst, before any residency is known', () => {
     },
   );
 
-  test.each(['kv-aware', FAIR, EXCLUSIVE, 'lpwl', 'lpwl-kappa', 'unified', 'load-only', 'lmetric', 'sticky'])(
-    'spread while they wait for their workers to be asked (%s)',
-    (policy) => {
-      const router = routerOf(['a', 'b', 'c'], { policy });
-      expect(tally(burst(router, () => {}))).toEqual({ a: 2, b: 2, c: 2 });
-    },
-  );
+  const ANY = [
+    'kv-aware',
+    FAIR,
+    EXCLUSIVE,
+    'lpwl',
+    'lpwl-kappa',
+    'unified',
+    'load-only',
+    'lmetric',
+    'sticky',
+  ];
+
+  test.each(ANY)('strangers of one burst spread, wherever residency is recorded (%s)', (policy) => {
+    for (const recordAt of ['finish', 'route'] as const) {
+      const router = routerOf(['a', 'b', 'c'], { policy, recordAt });
+      const decisions = Array.from({ length: 30 }, (_, i) => router.route({ seqHashes: prompt(i, 40) }));
+      expect(tally(decisions)).toEqual({ a: 10, b: 10, c: 10 });
+    }
+  });
+
+  test.each(ANY)('spread while they wait for their workers to be asked (%s)', (policy) => {
+    const router = routerOf(['a', 'b', 'c'], { policy });
+    expect(tally(burst(router, () => {}))).toEqual({ a: 2, b: 2, c: 2 });
+  });
 });

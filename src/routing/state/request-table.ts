@@ -43,8 +43,12 @@ export class RequestRecord {
 
 /** Requests under way, by id, the longest untouched first. */
 export class RequestTable {
-  /** A Map, as entries go one by one, mostly in their order: it is asked for its first only when there are too many. */
   readonly #requests = new Map<string, RequestRecord>();
+  /**
+   * Stands before the first entry. Asked only to take that out, so it never passes one that stays; a new iterator would walk
+   * over all that was deleted before it.
+   */
+  #first = this.#requests.values();
   readonly #maxRequests: number;
   #nextName = 1;
 
@@ -70,10 +74,20 @@ export class RequestTable {
 
   /** Answers the request that it takes out, where there would be too many. */
   add(request: RequestRecord): RequestRecord | undefined {
-    const [idlest] = this.#requests.size < this.#maxRequests ? [] : this.#requests.values();
-    if (idlest) this.#requests.delete(idlest.id);
+    const idlest = this.#requests.size < this.#maxRequests ? undefined : this.#takeFirst();
     this.#requests.set(request.id, request);
     return idlest;
+  }
+
+  #takeFirst(): RequestRecord {
+    let next = this.#first.next();
+    if (next.done) {
+      this.#first = this.#requests.values(); // one that has ended stays so
+      next = this.#first.next();
+    }
+    const first = next.value!;
+    this.#requests.delete(first.id);
+    return first;
   }
 
   /** The request, touched now. */

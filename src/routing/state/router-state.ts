@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { inspect } from 'node:util';
 import { outOfRange } from '../../errors.js';
 import { checkName } from '../../validate.js';
 import type { AdmittedAs, IgnoredHooks } from '../types.js';
@@ -48,7 +50,7 @@ export class RouterState {
   readonly #settings: StateSettings;
   readonly #events: StateEvents;
   /** Tells apart the anonymous sessions of routers that restore each other's snapshots. */
-  readonly #era: string;
+  readonly #names = `${ANONYMOUS}${randomUUID()}-`;
   #anonymous = 0;
   #dispatches = 0;
   /** Waiters whose request's prefill is over, to be called when the books are in order. */
@@ -57,7 +59,6 @@ export class RouterState {
   constructor(settings: StateSettings, events: StateEvents, nowMs: number) {
     this.#settings = settings;
     this.#events = events;
-    this.#era = `${ANONYMOUS}${nowMs.toString(36)}-`;
     this.workers = new WorkerTable(settings.workHalfLifeMs, nowMs);
     this.sessions = new SessionTable(settings.maxSessions, (session) => events.sessionEnded(session));
     this.requests = new RequestTable(settings.maxRequests);
@@ -68,7 +69,9 @@ export class RouterState {
   /** The session of a request, or a new one (without a name one of its own), which is not remembered yet. */
   sessionOf(name: string | undefined, nowMs: number): SessionRecord {
     const known = name === undefined ? undefined : this.sessions.peek(name);
-    return known ?? new SessionRecord(name ?? `${this.#era}${++this.#anonymous}`, name !== undefined, nowMs);
+    return (
+      known ?? new SessionRecord(name ?? `${this.#names}${++this.#anonymous}`, name !== undefined, nowMs)
+    );
   }
 
   refusals(session: SessionRecord, worker: WorkerRecord, nowMs: number): number {
@@ -239,13 +242,16 @@ export class RouterState {
     if (this.#told.length === 0) return;
     const told = this.#told;
     this.#told = [];
-    for (const callback of told) {
-      try {
-        callback();
-      } catch (error) {
-        process.emitWarning(error instanceof Error ? error : String(error));
-      }
-    }
+    for (const callback of told) callWaiter(callback);
+  }
+}
+
+/** What a waiter throws is no matter of the hook that calls it. */
+export function callWaiter(callback: () => void): void {
+  try {
+    callback();
+  } catch (error) {
+    process.emitWarning(inspect(error), 'KvidxWarning');
   }
 }
 

@@ -4,9 +4,7 @@ import type { WorkerRecord } from './worker-table.js';
 
 /** A dispatch, and where the session lives by it. */
 interface Stay {
-  readonly request: string;
   readonly worker: WorkerRecord;
-  /** Rises with every dispatch. */
   readonly order: number;
   readonly movedMs: number | undefined;
 }
@@ -24,12 +22,12 @@ export class SessionRecord {
   /** Ended: hooks of its last requests leave nothing behind. */
   ended = false;
   lastMs: number;
-  /** A request of it was dispatched. */
-  served = false;
   /** Of the latest dispatch that can no longer be refused. */
   #settled: Stay | undefined;
-  /** Dispatches that may still be refused, in their order. */
-  #pending: Stay[] = [];
+  /** Dispatches that may still be refused, by their requests' ids, in their order. */
+  readonly #pending = new Map<string, Stay>();
+  /** The last of those. */
+  #lastPending: Stay | undefined;
   #refusals: Map<WorkerRecord, Refusals> | undefined;
 
   constructor(name: string, named: boolean, nowMs: number) {
@@ -49,12 +47,17 @@ export class SessionRecord {
     return this.#latest()?.movedMs;
   }
 
-  /** A request of it was dispatched. */
+  /** Was a request of it dispatched, and not refused? */
+  get served(): boolean {
+    return this.#latest() !== undefined;
+  }
+
+  /** A request of it was dispatched. `order` rises with every dispatch. */
   dispatched({ id, worker, migrated, dispatchedMs }: RequestRecord, order: number): void {
     if (this.ended) return;
-    this.served = true;
     const movedMs = migrated ? dispatchedMs : this.movedMs;
-    this.#pending.push({ request: id, worker: worker!, order, movedMs });
+    this.#lastPending = { worker: worker!, order, movedMs };
+    this.#pending.set(id, this.#lastPending);
   }
 
   /** The request, whatever becomes of it, was not refused by its worker. */
@@ -64,12 +67,21 @@ export class SessionRecord {
   }
 
   #take(id: string): Stay | undefined {
-    const at = this.#pending.findIndex(({ request }) => request === id);
-    return at < 0 ? undefined : this.#pending.splice(at, 1)[0];
+    const stay = this.#pending.get(id);
+    this.#pending.delete(id);
+    if (stay && stay === this.#lastPending) this.#lastPending = this.#newestPending();
+    return stay;
+  }
+
+  /** Cost: a walk, where the last of several dispatches ends first. */
+  #newestPending(): Stay | undefined {
+    let newest: Stay | undefined;
+    for (const stay of this.#pending.values()) newest = stay;
+    return newest;
   }
 
   #latest(): Stay | undefined {
-    const pending = this.#pending.at(-1);
+    const pending = this.#lastPending;
     return pending && pending.order > (this.#settled?.order ?? 0) ? pending : this.#settled;
   }
 
@@ -97,7 +109,8 @@ export class SessionRecord {
   end(): void {
     this.ended = true;
     this.#settled = undefined;
-    this.#pending = [];
+    this.#pending.clear();
+    this.#lastPending = undefined;
     this.#refusals = undefined;
   }
 }

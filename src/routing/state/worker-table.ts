@@ -23,8 +23,9 @@ export class WorkerRecord {
     options: { capacity: undefined, ttlMs: undefined },
   };
 
-  /** Requests that were routed here and not dispatched, and their new tokens. */
+  /** Requests that were routed here and not dispatched, their new tokens, and all tokens of their prompts. */
   routed = 0;
+  routedNewTokens = 0;
   routedTokens = 0;
   inflight = 0;
   assigned = 0;
@@ -133,14 +134,16 @@ export class WorkerTable {
   }
 
   /** The request is to go to its worker. */
-  addRouted({ worker, newTokens }: RequestRecord): void {
+  addRouted({ worker, newTokens, inputLength }: RequestRecord): void {
     worker!.routed += 1;
-    worker!.routedTokens += newTokens;
+    worker!.routedNewTokens += newTokens;
+    worker!.routedTokens += inputLength;
   }
 
-  removeRouted({ worker, newTokens }: RequestRecord): void {
+  removeRouted({ worker, newTokens, inputLength }: RequestRecord): void {
     worker!.routed -= 1;
-    worker!.routedTokens -= newTokens;
+    worker!.routedNewTokens -= newTokens;
+    worker!.routedTokens -= inputLength;
   }
 
   /** The request goes to its worker: load, and a decision more. */

@@ -204,6 +204,18 @@ test('a worker that the index cannot give an estimate does not join', () => {
   expect(['a', 'b']).toContain(router.route({ tokens: [] }).worker);
 });
 
+test.each([
+  [null, TYPE],
+  [{ without: 'a' }, TYPE],
+  [{ without: 7 }, TYPE],
+])('reroute with %j is refused, and changes nothing', (options, code) => {
+  const router = filledRouter();
+  const { requestId } = router.route({ tokens: [] });
+  const before = stateOf(router);
+  expect(codeOf(() => router.reroute(requestId, options as never))).toBe(code);
+  expect(stateOf(router)).toEqual(before);
+});
+
 test('reading the options of a worker comes before its state', () => {
   const router = filledRouter();
   const options = {
@@ -259,12 +271,36 @@ test.each(ROUTER_OPTIONS)('a router with %j is refused', (options, code) => {
 });
 
 describe('a policy of one’s own', () => {
-  test.each([-1, 2, 0.5, Number.NaN, undefined, null])('that decides %s is at fault', (place) => {
-    const policy = { ...own(), decide: () => place as number };
+  test.each([-1, 2, 0.5, Number.NaN, undefined, null, 'length'])('that decides %s is at fault', (place) => {
+    const policy = { ...own(), decide: () => place as never };
     const router = routerOf(['a', 'b'], { policy });
     const before = stateOf(router);
-    expect(codeOf(() => router.route({ session: 's', tokens: [] }))).toBe('ERR_KVIDX_INTERNAL');
+    expect(codeOf(() => router.route({ session: 's', tokens: [] }))).toBe('ERR_KVIDX_OUT_OF_RANGE');
     expect(stateOf(router)).toEqual(before);
+  });
+
+  test('that asks its router for a decision is refused, and that fails its choice is at fault', () => {
+    let ask = (): unknown => undefined;
+    const policy = {
+      ...own(),
+      decide: () => {
+        ask();
+        return 0;
+      },
+    };
+    const router = routerOf(['a', 'b'], { policy });
+    const before = stateOf(router);
+    for (const call of [
+      () => router.explain({ seqHashes: prompt(1, 90) }),
+      () => router.route({ tokens: [] }),
+    ]) {
+      ask = call;
+      expect(codeOf(() => router.route({ seqHashes: prompt(1, 3) }))).toBe('ERR_KVIDX_INTERNAL');
+      expect(stateOf(router)).toEqual(before);
+    }
+    ask = () => router.failWorker('a');
+    expect(codeOf(() => router.route({ tokens: [] }))).toBe('ERR_KVIDX_OUT_OF_RANGE');
+    expect(router.stats().requests).toBe(0);
   });
 
   test('that throws leaves the router as it was', () => {

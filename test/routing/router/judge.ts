@@ -117,7 +117,7 @@ export class Judge {
       this.#within(overlapBlocks, overlapOf(this.#model, life, hashes), 'overlapBlocks');
     strictEqual(cachedTokens, Math.min(overlapBlocks * BLOCK, inputLength), 'cachedTokens');
     strictEqual(newTokens, inputLength - cachedTokens, 'newTokens');
-    strictEqual(firstTurn, !session.served, 'firstTurn');
+    strictEqual(firstTurn, session.visits.length === 0, 'firstTurn');
     if (overlapBlocks > 0) this.met('cached');
     if (migrated) this.#checkMigration(life, session, id);
   }

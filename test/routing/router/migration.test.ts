@@ -87,7 +87,7 @@ test('a decision that was never dispatched is no move', () => {
 });
 
 test('a move that its new worker refused after the dispatch is none: the session may move again', () => {
-  const router = hotRouter(101);
+  const router = hotRouter(101, { rejectTtlMs: 0 });
   const { requestId } = router.route(REQUEST);
   router.onDispatch(requestId);
   router.onReject(requestId);
@@ -117,4 +117,20 @@ describe.each(SPECS)('%s', (policy) => {
 test('requests without a session never move', () => {
   const router = hotRouter(500, { policy: 'kv-aware' });
   expect(router.route({ seqHashes: prompt(1, 9) })).toMatchObject({ worker: 'a', migrated: false });
+});
+
+test('a session does not move to a worker that refused it lately, nor where what is on its way leaves no room', () => {
+  const clock = new Clock();
+  const refused = hotRouter(101, { now: clock.now, rejectTtlMs: 500 });
+  refused.onReject(routeTo(refused, 'b', { session: 's', tokens: [] }).requestId);
+  expect(refused.route(REQUEST)).toMatchObject({ worker: 'a', migrated: false });
+  clock.ms += 500;
+  expect(refused.route(REQUEST)).toMatchObject({ worker: 'b', migrated: true });
+
+  const full = hotRouter(5_000);
+  full.addWorker('b', { poolTokens: 1_000 });
+  const other = routeTo(full, 'b', { tokens: [], inputLength: 900 });
+  expect(full.route(REQUEST)).toMatchObject({ worker: 'a', migrated: false });
+  full.onError(other.requestId);
+  expect(full.route(REQUEST)).toMatchObject({ worker: 'b', migrated: true });
 });

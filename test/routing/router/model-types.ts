@@ -17,7 +17,6 @@ export interface Session {
   readonly name: string | undefined;
   ended: boolean;
   lastMs: number;
-  served: boolean;
   /** Where its dispatched requests went that were not refused, the latest last. */
   visits: { readonly request: Request; readonly life: Life; readonly movedMs: number | undefined }[];
   readonly refusals: Map<Life, { count: number; lastMs: number }>;

@@ -36,9 +36,10 @@ function routedTo(model: Model, life: Life): Request[] {
   return [...model.requests.values()].filter((each) => each.life === life && each.phase === 'routed');
 }
 
-/** Tokens to prefill there; `spreads`: with those of requests on their way there, but for this one. */
+/** Tokens to prefill there; where they are load, with those of requests on their way there, but for this one. */
 export function pendingOf(model: Model, life: Life, spreads: boolean, id: string): number {
-  const onTheirWay = spreads ? routedTo(model, life).filter((request) => request.id !== id) : [];
+  const onTheirWay =
+    spreads || life.residency === 'exact' ? routedTo(model, life).filter((request) => request.id !== id) : [];
   return onTheirWay.reduce(
     (total, { newTokens }) => total + newTokens,
     workerStats(model, life).pendingPrefillTokens,

@@ -91,9 +91,7 @@ export class Model {
 
   sessionOf(name: string | undefined): Session {
     const known = name === undefined ? undefined : this.sessions.get(name);
-    return (
-      known ?? { name, ended: false, lastMs: 0, served: false, visits: [], refusals: new Map<Life, never>() }
-    );
+    return known ?? { name, ended: false, lastMs: 0, visits: [], refusals: new Map<Life, never>() };
   }
 
   route(id: string, sessionName: string | undefined, hashes: BigUint64Array, inputLength: number): Request {
@@ -154,7 +152,6 @@ export class Model {
     life.assigned += 1;
     life.work += newTokens;
     this.counters.dispatched += 1;
-    if (!session.ended) session.served = true;
     if (!session.ended) session.visits.push({ request, life, movedMs: migrated ? this.nowMs : undefined });
     if (migrated) this.counters.migrations += 1;
     if (admitted !== undefined && admitted !== 'fallback') session.refusals.delete(life);

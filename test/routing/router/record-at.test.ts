@@ -50,10 +50,14 @@ describe('what is recorded at the route', () => {
   });
 
   test('is not found by the request itself when it is decided anew', () => {
-    for (const again of ['assign', 'reroute'] as const) {
+    const AGAIN = [
+      (router: Router, id: string) => router.assign(id, 'a'),
+      (router: Router, id: string) => router.reroute(id),
+    ];
+    for (const again of AGAIN) {
       const router = routerOf(['a'], { recordAt: 'route' });
       const { requestId } = router.route({ seqHashes: prompt(1, 4) });
-      expect(router[again](requestId, 'a')).toMatchObject({
+      expect(again(router, requestId)).toMatchObject({
         overlapBlocks: 0,
         cachedTokens: 0,
         newTokens: 40,
@@ -117,4 +121,23 @@ test('what another router expected goes when its snapshot is restored where noth
   router.index.restore(expecting.index.snapshot());
   expect(overlapsOf(router, prompt(1, 6))).toEqual({ a: 2 });
   expect(router.index.workers().map(({ name }) => name)).toEqual(['a (estimate)']);
+});
+
+test('what finds no room is not expected, and what does goes with its request', () => {
+  const router = routerOf(['a'], { recordAt: 'route', maxBlocks: 10 });
+  for (let i = 0; i < 3; i++) {
+    const { requestId } = router.route({ seqHashes: prompt(i, 12) });
+    router.onError(requestId);
+    expect(overlapsOf(router, prompt(i, 12))).toEqual({ a: 0 });
+  }
+});
+
+test('what is expected of workers that are not of this router goes at a restore', () => {
+  const other = routerOf(['elsewhere'], { recordAt: 'route' });
+  routeTo(other, 'elsewhere', { seqHashes: prompt(1, 6) });
+  const router = routerOf(['a'], { recordAt: 'route' });
+  router.index.restore(other.index.snapshot());
+  router.route({ tokens: [] });
+  const names = router.index.workers().map(({ name }) => name);
+  expect(names.filter((name) => name.startsWith('elsewhere'))).toEqual(['elsewhere (estimate)']);
 });

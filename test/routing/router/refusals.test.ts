@@ -143,3 +143,21 @@ test('a decision is for the worker that it names: overlap, cached and new tokens
   router.onDispatch('r');
   expect(loadOf(router, 'a')).toMatchObject({ pending: 27, running: 67 });
 });
+
+test('reroute leaves out the workers that are named, and does not hold it against them', () => {
+  const router = routerOf(['a', 'b', 'c']);
+  const { requestId } = router.route({ session: 's', tokens: [] });
+  expect(router.reroute(requestId, { without: ['a', 'b', 'unknown'] })).toMatchObject({ worker: 'c' });
+  expect(router.reroute(requestId, { without: new Set(['a', 'b', 'c']) })).toBeUndefined();
+  const { candidates } = router.explain({ session: 's', tokens: [] });
+  expect(candidates.map(({ rejects }) => rejects)).toEqual([0, 0, 0]);
+});
+
+test('a session whose only dispatch was refused has had no turn', () => {
+  const router = routerOf(['a', 'b']);
+  const { requestId } = router.route({ session: 's', tokens: [] });
+  router.onDispatch(requestId);
+  expect(router.route({ session: 's', tokens: [] }).firstTurn).toBe(false);
+  router.onReject(requestId);
+  expect(router.reroute(requestId)).toMatchObject({ firstTurn: true });
+});

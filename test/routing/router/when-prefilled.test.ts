@@ -191,3 +191,20 @@ test('the hashes of requests stay apart when one who waits throws as more arrive
   const held = [3, 4].map((n) => router.explain({ seqHashes: prompt(n, 3) }).candidates[0]!.overlapBlocks);
   expect(held).toEqual(sent.map((each) => (each ? 3 : 0)));
 });
+
+test('what is thrown need not be printable, nor thrown late', () => {
+  const router = routerOf(['a'], { maxRequests: 1 });
+  const throwing = (what: unknown) => () => {
+    throw what;
+  };
+  expect(() => router.whenPrefilled('never was', throwing('not mine'))).not.toThrow();
+  router.route({ requestId: 'oldest', seqHashes: prompt(1, 3) });
+  const late = vi.fn();
+  router.whenPrefilled('oldest', throwing(Object.create(null)));
+  router.whenPrefilled('oldest', late);
+  router.route({ requestId: 'next', seqHashes: prompt(2, 3) });
+  expect(late).toHaveBeenCalledTimes(1);
+  router.onDispatch('next');
+  router.onFinish('next');
+  expect(router.explain({ seqHashes: prompt(2, 3) }).candidates[0]!.overlapBlocks).toBe(3);
+});

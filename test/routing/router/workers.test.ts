@@ -200,3 +200,13 @@ test('names of workers that are not there are refused', () => {
     expect(codeOf(call)).toBe('ERR_KVIDX_UNKNOWN_WORKER');
   }
 });
+
+test('a worker that failed comes back empty, whatever was restored meanwhile', () => {
+  const router = routerOf(['a']);
+  serve(router, { seqHashes: prompt(1, 6) });
+  const saved = router.index.snapshot();
+  router.failWorker('a');
+  router.index.restore(saved);
+  router.addWorker('a');
+  expect(overlapsOf(router, prompt(1, 6))).toEqual({ a: 0 });
+});
