@@ -34,6 +34,7 @@ export type {
   DispatchedOptions,
   IgnoredHooks,
   MigrationOptions,
+  RerouteOptions,
   Residency,
   RouteExplanation,
   RouteRequest,
