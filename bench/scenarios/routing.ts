@@ -44,7 +44,7 @@ const PARTS = {
   fair: 'fair overlap',
   exclusive: 'exclusive overlap, where it is asked for',
   scoring: 'scoring',
-  noBlock: 'everything else, with scoring',
+  noBlock: 'route of a one-token prompt (checks, features, scoring)',
 } as const;
 
 type Part = keyof typeof PARTS;

@@ -1,16 +1,18 @@
 import type { ApcResult } from '../analysis/request-log.js';
+import type { PolicyKind } from '../routing/policy/kind.js';
+import { policyKinds } from '../routing/policy/registry.js';
 import { createPolicy } from '../routing/policy/spec.js';
 import type { PolicyResult, SimResult } from '../sim/types.js';
 
 /** A worker with less than this part of its even share of the requests counts as left out. */
 const LEFT_OUT = 0.1;
 
-/** What spreads by load alone. */
-const BY_LOAD = new Set(['sticky', 'load-only', 'lmetric', 'lpwl', 'lpwl-kappa', 'unified']);
+const BY_LOAD = policyKinds.filter(({ spreadsBy }) => spreadsBy === 'load').map(({ name }) => name);
 
 const LOAD_IS_ZERO = `every request finishes before the next is routed, so that load is always 0 on the sequential clock. What
-spreads by load alone (sticky, load-only, lmetric, lpwl, lpwl-kappa, unified) follows the first hit there, or takes the
-first worker, and may put everything on one. That says nothing of these policies under load.`;
+spreads by load alone (${BY_LOAD.join(', ')})
+follows the first hit there, or takes the first worker, and may put everything on one. That says nothing of these policies
+under load.`;
 
 const COUNTS_BOILERPLATE = `it counts the blocks with which many sessions begin, so that the worker which has them first attracts them all. Count
 overlap=fair or overlap=exclusive, or give a load floor (k=200).`;
@@ -26,7 +28,7 @@ export function collapseNotes({ rows, workers }: SimResult, { n_requests, n_sess
   if ((n_sessions ?? n_requests) < workers) return note(collapsed, FEW_SESSIONS);
   return [
     ...note(
-      collapsed.filter(({ policy }) => BY_LOAD.has(kindOf(policy))),
+      collapsed.filter(({ policy }) => spreadsBy(policy) === 'load'),
       LOAD_IS_ZERO,
     ),
     ...note(
@@ -44,9 +46,10 @@ function note(rows: readonly PolicyResult[], why: string): string[] {
 
 function countsBoilerplate(spec: string): boolean {
   const { overlap } = createPolicy(spec).counts;
-  return kindOf(spec) === 'kv-aware' && (overlap === 'set' || overlap === 'prefix');
+  return spreadsBy(spec) === 'overlap' && (overlap === 'set' || overlap === 'prefix');
 }
 
-function kindOf(spec: string): string {
-  return spec.split(':', 1)[0]!;
+function spreadsBy(spec: string): PolicyKind['spreadsBy'] {
+  const kind = spec.split(':', 1)[0];
+  return policyKinds.find(({ name }) => name === kind)!.spreadsBy;
 }

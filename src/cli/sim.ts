@@ -34,6 +34,8 @@ a pipe are kept in memory for that.
 Policies, with their options (name:option=value:...):
 ${policyHelp()}
 
+k (loadFloor) counts blocks: what it is worth in tokens depends on the block size of the trace.
+
 Examples:
   $ kvidx sim trace.jsonl.gz
   $ kvidx sim trace.jsonl.gz --workers 8 --policies kv-aware:overlap=fair:k=200:by=work,lpwl,random:seed=7

@@ -109,6 +109,8 @@ export function candidatesFrom(workers: readonly WorkerFeatures[], options: Cand
     if (count === 0) throw outOfRange('home', 'absent where there are no workers', home);
     candidates.home = checkInteger('home', home, 0, count - 1);
   }
+  if (hasHome !== undefined && typeof hasHome !== 'boolean')
+    throw invalidArgType('hasHome', 'a boolean', hasHome);
   candidates.hasHome = home !== undefined || hasHome === true;
   for (let place = 0; place < count; place++) fill(candidates, place, workers[place], blockSize);
   return candidates;

@@ -123,6 +123,10 @@ describe('kvidx sim', () => {
     const { stdout } = await kvidx(['sim', example, '--policies', 'sticky,load-only,round-robin']);
     expect(stdout).toMatch(/│ sticky .* │ 694 \/ 0 \/ 0 +│/);
     expect(stdout).toMatch(/Workers left out, or nearly so, by sticky, load-only:\n.*load is always 0/);
+    for (const { name, spreadsBy } of policyKinds) {
+      const listed = new RegExp(`spreads by load alone \\(.*\\b${name}[,)]`).test(stdout);
+      expect(listed, name).toBe(spreadsBy === 'load');
+    }
   });
 
   it('says why workers are left out where boilerplate counts', async () => {
@@ -198,6 +202,7 @@ describe('kvidx sim', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/Examples:\n {2}\$ kvidx sim/);
     expect(stdout).toContain('kept in memory');
+    expect(stdout).toMatch(/k \(loadFloor\) counts blocks: .* depends on the block size of the trace/);
     for (const { name, options } of policyKinds) {
       expect(stdout).toMatch(new RegExp(`^ {2}${name} `, 'm'));
       for (const option of options) expect(stdout).toMatch(new RegExp(`^ {4}.*\\b${option.name} `, 'm'));
@@ -217,8 +222,10 @@ describe('kvidx sim', () => {
     [['sim', 'none', '--policies', 'kv-aware:overlap=fare'], /--policies.*did you mean fair\?/],
     [['sim', 'none', '--policies', 'kv-aware:k=-1'], /--policies.*a number from 0/],
     [['sim', 'none', '--policies', 'random:seed=0.5'], /--policies.*an integer from 0/],
-    [['sim', 'none', '--policies', ''], /--policies.*one of kv-aware/],
-    [['sim', 'none', '--policies', 'lpwl,'], /--policies.*one of kv-aware/],
+    ...['', ',', 'lpwl,', ',lpwl', 'lpwl, ,sticky'].map((policies): [string[], RegExp] => [
+      ['sim', 'none', '--policies', policies],
+      /--policies.*An empty policy was given: commas stand between/,
+    ]),
     [['sim', 'none', '--on-error', 'ignore'], /--on-error.*fail, skip/],
   ])('exits with 2 when used as %j, before the trace is looked for', async (args, message) => {
     const { code, stdout, stderr } = await kvidx(args);

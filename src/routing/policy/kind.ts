@@ -34,6 +34,11 @@ export type PolicyOption = { readonly name: string } & (NumberSpec | ChoiceSpec)
 export interface PolicyKind {
   readonly name: string;
   readonly summary: string;
+  /**
+   * What its requests are spread over workers by. `load`: that alone, so that idle workers are not. `overlap`: what workers
+   * hold, and load on request. `turns`, `draws`: neither.
+   */
+  readonly spreadsBy: 'load' | 'overlap' | 'turns' | 'draws';
   readonly options: readonly PolicyOption[];
 }
 
@@ -50,13 +55,15 @@ export const MAX_FACTOR = 2 ** 32 - 1;
 export function definePolicy<const S extends OptionSpecs>(definition: {
   readonly name: string;
   readonly summary: string;
+  readonly spreadsBy: PolicyKind['spreadsBy'];
   readonly options: S;
   readonly make: (values: OptionsOf<S>) => RuleSet;
 }): PolicyDefinition {
-  const { name, summary, options, make } = definition;
+  const { name, summary, spreadsBy, options, make } = definition;
   return {
     name,
     summary,
+    spreadsBy,
     options: Object.entries(options).map(([option, spec]) => ({ name: option, ...spec })),
     make: make as PolicyDefinition['make'],
   };

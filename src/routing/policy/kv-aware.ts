@@ -8,9 +8,12 @@ import { FIRST_WINS } from './ties.js';
 
 /**
  * Score ⟨overlap + α·sticky + floor, sticky, −inflight, −load⟩, highest first, among the workers that refused the session
- * fewer than `maxRejects` times; load is `assigned` or `work`. floor = 0 on the session's home or where the mean is 0, else
- * ⌊K · max(0, mean − load) / mean⌋, the mean being that of all candidates.
+ * fewer than `maxRejects` times; load is `assigned` or `work`. floor = 0 on the session's home (unless `floorScope` is `all`)
+ * or where the mean is 0, else ⌊K · max(0, mean − load) / mean⌋, the mean being that of all candidates.
  *
+ * - With `floorScope` `worker` one overloaded worker, which raises the mean, pulls sessions with less than about K blocks of
+ *   their own off their homes on every turn, also to workers with more load than the home. With `all` the home has a floor,
+ *   too, so that only differences in load count.
  * - With α = 1 an overlap of exactly one block ties with stickiness and then loses to it.
  * - Of equal scores the cached worker is preferred: with equal load, overlap is part of the score; and where more overlap
  *   elsewhere makes up for stickiness, the second key prefers the home, which holds the session's own blocks. Only a floor
@@ -20,6 +23,7 @@ export const kvAware = definePolicy({
   name: 'kv-aware',
   summary:
     "Most overlap, with a bonus for the session's worker and, on request, a floor for workers with little load.",
+  spreadsBy: 'overlap',
   options: {
     overlap: {
       kind: 'choice',
@@ -58,9 +62,9 @@ export const kvAware = definePolicy({
     },
     floorScope: {
       kind: 'choice',
-      choices: ['worker', 'session'],
+      choices: ['worker', 'session', 'all'],
       default: 'worker',
-      help: 'the floor counts for every request, or only for sessions that have no worker yet',
+      help: "the floor counts on every worker but the session's own, only for sessions that have none yet, or on every worker, so that only differences in load count",
     },
     maxRejects: {
       kind: 'integer',
@@ -77,10 +81,11 @@ export const kvAware = definePolicy({
     function score(candidates: Candidates, values: Float64Array): void {
       const { count, counted, home, hasHome } = candidates;
       const load = candidates[by];
-      const floored = loadFloor > 0 && (floorScope === 'worker' || !hasHome);
+      const floored = loadFloor > 0 && (floorScope !== 'session' || !hasHome);
       const total = floored ? sum(load, count) : 0;
       for (let place = 0; place < count; place++) {
-        const bonus = place === home ? alpha : floor(load[place]!, total, count);
+        let bonus = place === home ? alpha : 0;
+        if (place !== home || floorScope === 'all') bonus += floor(load[place]!, total, count);
         values[place] = counted[place]! * unit + bonus;
       }
     }

@@ -19,6 +19,7 @@ export function lmetricKey(): Key {
 export const lmetric = definePolicy({
   name: 'lmetric',
   summary: 'Least product of prefill work left and requests waiting or running.',
+  spreadsBy: 'load',
   options: {},
   make() {
     const rule: Rule = { words: 'lowest lmetric', keys: [lmetricKey()] };

@@ -7,6 +7,7 @@ import { FIRST_WINS } from './ties.js';
 export const loadOnly = definePolicy({
   name: 'load-only',
   summary: 'Fewest requests waiting or running.',
+  spreadsBy: 'load',
   options: {},
   make() {
     const rule: Rule = { words: 'fewest requests', keys: [NUM_REQUESTS] };

@@ -11,6 +11,7 @@ export const lpwlKappa = definePolicy({
   name: 'lpwl-kappa',
   summary:
     'As lpwl, the work weighted by the tokens that are being decoded; does worse, kept for comparison.',
+  spreadsBy: 'load',
   options: {
     kappa: { kind: 'number', min: 0, max: 1, default: 2.5e-6, help: 'weight of one token being decoded' },
   },

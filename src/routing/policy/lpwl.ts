@@ -7,6 +7,7 @@ import { Rotation } from './ties.js';
 export const lpwl = definePolicy({
   name: 'lpwl',
   summary: 'Least prefill work left: tokens waiting for their prefill, with those of this request.',
+  spreadsBy: 'load',
   options: {},
   make() {
     const rule: Rule = {

@@ -6,6 +6,7 @@ import { Draw } from './ties.js';
 export const random = definePolicy({
   name: 'random',
   summary: 'Any worker, drawn evenly.',
+  spreadsBy: 'draws',
   options: {
     seed: { kind: 'integer', min: 0, max: MAX_FACTOR, default: 0, help: 'seed of the draws' },
   },

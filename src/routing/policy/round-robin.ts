@@ -6,6 +6,7 @@ import { Rotation } from './ties.js';
 export const roundRobin = definePolicy({
   name: 'round-robin',
   summary: 'One worker after another.',
+  spreadsBy: 'turns',
   options: {},
   make() {
     const rule: Rule = { words: 'in turn', keys: [] };

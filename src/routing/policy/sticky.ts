@@ -7,6 +7,7 @@ import { FIRST_WINS } from './ties.js';
 export const sticky = definePolicy({
   name: 'sticky',
   summary: 'Fewest requests on the first turn of a session; later turns stay where it was.',
+  spreadsBy: 'load',
   options: {},
   make() {
     const keys = [NUM_REQUESTS];

@@ -14,6 +14,7 @@ export const unified = definePolicy({
   name: 'unified',
   summary:
     "Stays on the session's worker while that holds much of the prompt and is not overloaded; else lmetric.",
+  spreadsBy: 'load',
   options: {
     hitShare: {
       kind: 'number',

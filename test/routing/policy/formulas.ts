@@ -31,7 +31,8 @@ const kvAware: Formula = (c, { overlap, alpha, loadFloor, by, floorScope, maxRej
   const load = by === 'work' ? c.work : c.assigned;
   const sum = BigInt(total(load, c.count));
   const floor = (place: number) => {
-    if (place === c.home || sum === 0n || (floorScope === 'session' && c.hasHome)) return 0;
+    if (sum === 0n || (floorScope === 'session' && c.hasHome)) return 0;
+    if (floorScope !== 'all' && place === c.home) return 0;
     const belowMean = sum - BigInt(c.count) * BigInt(load[place]!); // times count, as the mean is
     return Number((BigInt(loadFloor!) * (belowMean > 0n ? belowMean : 0n)) / sum);
   };

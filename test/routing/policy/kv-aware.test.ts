@@ -141,6 +141,55 @@ describe('kv-aware: the load floor', () => {
   });
 });
 
+describe('kv-aware: the load floor on the home, too, with floorScope=all', () => {
+  const spec = (scope: string) => `kv-aware:overlap=fair:k=200:by=work:floorScope=${scope}`;
+  const blocks = (own: number, work: number): WorkerFeatures => ({ counted: own * FAIR_UNIT, work });
+  const scores = (scope: string, workers: WorkerFeatures[], request = {}) =>
+    valuesOf(explain(spec(scope), workers, request), 'score');
+
+  it('keeps a session on its home, where one overloaded worker raises the mean', () => {
+    // mean 300k: floors 0, ⌊200 · 260/300⌋ = 173, ⌊200 · 240/300⌋ = 160; the home has 100 blocks and alpha 1.
+    const workers = [blocks(0, 800_000), blocks(100, 40_000), blocks(0, 60_000)];
+    expect(scores('worker', workers, { home: 1 })).toEqual([0, 101, 160]);
+    expect(decide(spec('worker'), workers, { home: 1 })).toBe(2);
+    expect(scores('all', workers, { home: 1 })).toEqual([0, 100 + 1 + 173, 160]);
+    expect(decide(spec('all'), workers, { home: 1 })).toBe(1);
+  });
+
+  it('lets go of a session whose home is the overloaded one, as the other scopes that reach it', () => {
+    // mean 300k: floors 0, 160, 173.
+    const workers = [blocks(100, 800_000), blocks(0, 60_000), blocks(0, 40_000)];
+    for (const scope of ['worker', 'all']) {
+      expect(scores(scope, workers, { home: 0 })).toEqual([101, 160, 173]);
+      expect(decide(spec(scope), workers, { home: 0 })).toBe(2);
+    }
+    expect(decide(spec('session'), workers, { home: 0 })).toBe(0);
+  });
+
+  it('moves a session only for a difference in load that is worth more than its own blocks', () => {
+    // mean 100: floors ⌊200 · 20/100⌋ = 40 at home, 60 and 100 elsewhere; 59 + 1 + 40 against 100 is a tie.
+    const workers = (own: number) => [blocks(own, 80), blocks(0, 70), blocks(0, 50), blocks(0, 200)];
+    expect(scores('all', workers(59), { home: 0 })).toEqual([100, 60, 100, 0]);
+    expect(decide(spec('all'), workers(59), { home: 0 })).toBe(0);
+    expect(decide(spec('all'), workers(58), { home: 0 })).toBe(2);
+    expect(decide(spec('worker'), workers(59), { home: 0 })).toBe(2);
+  });
+
+  it('is the same as worker for sessions without a home, or with one elsewhere', () => {
+    const workers = [blocks(10, 800_000), blocks(100, 40_000), blocks(0, 60_000)];
+    for (const request of [{}, { hasHome: true }]) {
+      expect(scores('all', workers, request)).toEqual([10, 273, 160]);
+      expect(scores('worker', workers, request)).toEqual([10, 273, 160]);
+    }
+  });
+
+  it('is none where nothing was assigned, and without K', () => {
+    expect(scores('all', [blocks(3, 0), blocks(0, 0)], { home: 0 })).toEqual([4, 0]);
+    const loaded = [{ assigned: 1 }, { assigned: 7 }];
+    expect(valuesOf(explain('kv-aware:floorScope=all', loaded, { home: 0 }), 'score')).toEqual([1, 0]);
+  });
+});
+
 describe('kv-aware: what it counts', () => {
   it.each([
     ['kv-aware', { overlap: 'set', maxOwners: 1 }],

@@ -23,6 +23,7 @@ describe('a good spec', () => {
     'kv-aware',
     'kv-aware:overlap=fair:k=200:by=work',
     'kv-aware:by=work:overlap=fair:loadFloor=200.0',
+    'kv-aware:overlap=fair:k=200:by=work:floorScope=all',
     'kv-aware:alpha=.5:maxRejects=0:floorScope=session:m=8',
     'lpwl-kappa:kappa=2.5e-6',
     'lpwl-kappa:kappa=1E-3',
@@ -39,6 +40,8 @@ describe('a good spec', () => {
       'kv-aware:overlap=fair:loadFloor=200:by=work',
     ],
     [{ name: 'kv-aware', alpha: 1, m: 1, maxRejects: undefined }, 'kv-aware'],
+    [{ name: 'kv-aware', floorScope: 'all', k: 5 }, 'kv-aware:loadFloor=5:floorScope=all'],
+    [{ name: 'kv-aware', floorScope: 'worker' }, 'kv-aware'],
     [{ name: 'kv-aware', alpha: 0.5 }, 'kv-aware:alpha=0.5'],
     [{ name: 'lpwl-kappa', kappa: 1e-9 }, 'lpwl-kappa:kappa=1e-9'],
     [{ name: 'random', seed: 7 }, 'random:seed=7'],
@@ -113,6 +116,8 @@ describe('a bad spec', () => {
       RANGE,
       'overlap of kv-aware must be one of set, prefix, exclusive, fair (did you mean fair?)',
     ],
+    ['kv-aware:floorScope=every', RANGE, 'floorScope of kv-aware must be one of worker, session, all, got'],
+    [{ name: 'kv-aware', floorScope: true }, TYPE, 'floorScope of kv-aware must be a string'],
     ['kv-aware:by=', RANGE, 'by of kv-aware must be one of assigned, work, got ""'],
     ['lpwl-kappa:kappa=2', RANGE, 'from 0 to 1'],
     ['unified:hitShare=1.1', RANGE, 'hitShare of unified'],
@@ -161,6 +166,14 @@ describe('the registry', () => {
       }
     },
   );
+
+  it('says what spreads the requests of each policy', () => {
+    const namesBy = (by: string) =>
+      policyKinds.filter((kind) => kind.spreadsBy === by).map(({ name }) => name);
+    expect(namesBy('overlap')).toEqual(['kv-aware']);
+    expect(namesBy('load')).toEqual(['lpwl', 'lpwl-kappa', 'lmetric', 'load-only', 'sticky', 'unified']);
+    expect([...namesBy('turns'), ...namesBy('draws')]).toEqual(['round-robin', 'random']);
+  });
 
   it.each(policyKinds)(
     '$name has a sentence, and option names that are all different',
