@@ -6,12 +6,14 @@ export {
   type AdmitReason,
   type AdmittedAnswer,
   admit,
+  type RefusedAnswer,
 } from './admit.js';
 export { Candidates, type CandidatesOptions, candidatesFrom, type WorkerFeatures } from './candidates.js';
 export type { BackoffOptions } from './dispatch/backoff.js';
 export type { Clock } from './dispatch/clock.js';
 export { Dispatcher } from './dispatch/dispatcher.js';
 export type {
+  AdmissionReply,
   AdmissionRequest,
   Attempt,
   Dispatched,

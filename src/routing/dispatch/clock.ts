@@ -15,5 +15,25 @@ export const systemClock: Clock = {
   },
 };
 
+/** The same clock, except that it calls nobody back before `after` returned: what that answers is needed then. */
+export function neverAtOnce(clock: Clock): Clock {
+  return {
+    now: () => clock.now(),
+    after(ms, callback) {
+      let returned = false;
+      let cancelled = false;
+      const cancel = clock.after(ms, () => {
+        if (returned) callback();
+        else queueMicrotask(() => !cancelled && callback());
+      });
+      returned = true;
+      return () => {
+        cancelled = true;
+        cancel();
+      };
+    },
+  };
+}
+
 /** Beyond it setTimeout fires at once. */
 export const MAX_DELAY_MS = 2 ** 31 - 1;

@@ -1,9 +1,10 @@
 import { invalidArgType, KvidxError } from '../../errors.js';
 import type { AdmittedAs, Decision } from '../types.js';
 import { abortable } from './abortable.js';
-import { type AskOptions, ask, isAdmitted, type Reply } from './ask.js';
+import { type AskOptions, ask } from './ask.js';
 import { Backoff } from './backoff.js';
 import { checkDispatcherOptions, checkRouter, checkSignal, type DispatcherSettings } from './options.js';
+import { isAdmitted, type Reply } from './reply.js';
 import { SeedBudget, type SeedPermit } from './seed-budget.js';
 import type {
   AdmissionRequest,
@@ -127,7 +128,8 @@ export class Dispatcher {
     while (decision !== undefined) {
       const { worker } = decision;
       asked.add(worker);
-      const { outcome, recommendedPauseMs, error } = await this.#offer(flight, decision);
+      const reply = await this.#offer(flight, decision);
+      const { outcome } = reply;
       if (isAdmitted(outcome)) {
         attempts.push({ worker, outcome, pausedMs: 0 });
         return this.#result(flight, decision, outcome);
@@ -135,11 +137,12 @@ export class Dispatcher {
       this.#refused[outcome] += 1;
       this.#router.onReject(requestId);
       const anyLeft = this.#router.workers().some(({ name, status }) => status === 'up' && !asked.has(name));
-      const pausedMs = anyLeft ? backoff.next(recommendedPauseMs) : 0;
-      attempts.push({ worker, outcome, pausedMs, ...(outcome === 'error' && { error }) });
+      const pausedMs = anyLeft ? backoff.next(reply.recommendedPauseMs) : 0;
+      attempts.push({ worker, outcome, pausedMs, ...('error' in reply && { error: reply.error }) });
       if (pausedMs > 0)
         await abortable<void>(signal, (resolve) => this.#settings.clock.after(pausedMs, resolve));
-      decision = this.#next(flight);
+      // Named, for one that failed and came back meanwhile has refused nothing.
+      decision = this.#router.reroute(requestId, { without: asked });
     }
     return this.#fallback(flight);
   }
@@ -154,7 +157,10 @@ export class Dispatcher {
       if (reserved && flight.worker !== worker) this.#release(worker, requestId);
     };
     const asking: AskOptions = { admit, timeoutMs, clock, signal, onLate };
-    const reply = await ask(worker, { ...question, newTokens, firstTurn }, asking);
+    const { seqHashes } = question;
+    // Its own copy: what it writes there, the next worker would be asked.
+    const copied = seqHashes && { seqHashes: seqHashes.slice() };
+    const reply = await ask(worker, { ...question, ...copied, newTokens, firstTurn }, asking);
     let permit: SeedPermit | undefined;
     let taken = false;
     try {
@@ -186,16 +192,6 @@ export class Dispatcher {
     } catch {
       return false;
     }
-  }
-
-  /** The next worker that was not asked. The router may offer one again that failed and came back meanwhile. */
-  #next({ requestId, asked }: Flight): Decision | undefined {
-    for (let tries = 0; tries <= asked.size; tries++) {
-      const decision = this.#router.reroute(requestId);
-      if (decision === undefined || !asked.has(decision.worker)) return decision;
-      this.#router.onReject(requestId);
-    }
-    return undefined;
   }
 
   #fallback(flight: Flight): Dispatched {

@@ -2,7 +2,7 @@ import { invalidArgType, outOfRange } from '../../errors.js';
 import { Random } from '../../random.js';
 import { checkInteger, checkName, checkOptions, checkTime } from '../../validate.js';
 import type { BackoffOptions } from './backoff.js';
-import { type Clock, MAX_DELAY_MS, systemClock } from './clock.js';
+import { type Clock, MAX_DELAY_MS, neverAtOnce, systemClock } from './clock.js';
 import type { SeedLimits } from './seed-budget.js';
 import type { DispatcherOptions, DispatchRouter } from './types.js';
 
@@ -111,5 +111,5 @@ function checkFunction<T extends Function>(what: string, value: T): T {
 function checkClock(clock: Clock): Clock {
   if (typeof clock?.now !== 'function' || typeof clock.after !== 'function')
     throw invalidArgType('clock', 'an object with now and after', clock);
-  return clock;
+  return neverAtOnce(clock);
 }

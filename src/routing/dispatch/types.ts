@@ -1,12 +1,19 @@
-import type { AdmitAnswer, AdmitReason, AdmittedAnswer } from '../admit.js';
-import type { AdmittedAs, Decision, DispatchedOptions, RouteRequest, WorkerStatus } from '../types.js';
+import type { AdmitReason, AdmittedAnswer, RefusedAnswer } from '../admit.js';
+import type {
+  AdmittedAs,
+  Decision,
+  DispatchedOptions,
+  RerouteOptions,
+  RouteRequest,
+  WorkerStatus,
+} from '../types.js';
 import type { BackoffOptions } from './backoff.js';
 import type { Clock } from './clock.js';
 
 /** What a dispatcher needs of a router; `Router` has it. */
 export interface DispatchRouter {
   route(request: RouteRequest): Decision;
-  reroute(requestId: string): Decision | undefined;
+  reroute(requestId: string, options?: RerouteOptions): Decision | undefined;
   assign(requestId: string, worker: string): Decision;
   onDispatch(requestId: string, options?: DispatchedOptions): boolean;
   onReject(requestId: string): boolean;
@@ -24,15 +31,20 @@ export interface AdmissionRequest {
   /** Of those, what the router thinks must be prefilled. */
   readonly newTokens: number;
   readonly firstTurn: boolean;
-  /** A copy of the request's, if it has them: `BigUint64Array[⌊inputLength / blockSize⌋]`. */
+  /** This worker's own copy of the request's, if it has them: `BigUint64Array[⌊inputLength / blockSize⌋]`. */
   readonly seqHashes?: BigUint64Array;
   /** Aborted when the answer would come too late. */
   readonly signal: AbortSignal;
 }
 
+/** What is read of a worker's answer; an `AdmitAnswer` has it. A pause that is not finite, 0 or more, is none. */
+export type AdmissionReply =
+  | Pick<AdmittedAnswer, 'admitted' | 'as'>
+  | Pick<RefusedAnswer, 'admitted' | 'reason' | 'recommendedPauseMs'>;
+
 export interface DispatcherOptions {
-  /** Asks a worker; what it throws, or answers that is no `AdmitAnswer`, is a refusal. */
-  readonly admit: (worker: string, request: AdmissionRequest) => AdmitAnswer | Promise<AdmitAnswer>;
+  /** Asks a worker; what it throws, or answers that is no `AdmissionReply`, is a refusal. */
+  readonly admit: (worker: string, request: AdmissionRequest) => AdmissionReply | Promise<AdmissionReply>;
   /**
    * Told of a request that a worker admitted and does not get after all, so that it gives up what it reserved. Not
    * waited for. It may overtake, or be overtaken by, a later fallback of the same request to the same worker.
@@ -72,7 +84,7 @@ export type RefusalKind =
   | 'error'
   /** No answer in time. */
   | 'timeout'
-  /** The answer was none. */
+  /** The answer was none: the attempt's `error` names the field that is wrong. */
   | 'nonsense'
   /** Admitted, but its turn to seed did not come: the queue was full, or the deadline passed. */
   | 'seed-budget'
@@ -84,7 +96,10 @@ export interface Attempt {
   readonly outcome: AdmittedAnswer['as'] | RefusalKind;
   /** Pause after it. */
   readonly pausedMs: number;
-  /** What the admit call threw, with outcome `error`. */
+  /**
+   * What the admit call threw, with outcome `error`. What is wrong with its answer, with `nonsense`:
+   * ERR_KVIDX_INVALID_ARG_TYPE, ERR_KVIDX_OUT_OF_RANGE, or what a getter of it threw.
+   */
   readonly error?: unknown;
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ask, type Reply } from '../../../src/routing/dispatch/ask.js';
+import { ask } from '../../../src/routing/dispatch/ask.js';
+import type { Reply } from '../../../src/routing/dispatch/reply.js';
 import type { AdmissionRequest, DispatcherOptions } from '../../../src/routing/dispatch/types.js';
 import { admitted, never, outcome, refused, settled, VirtualClock } from './support.js';
 
@@ -47,28 +48,61 @@ describe('an answer', () => {
     },
   );
 
+  test.each([
+    [
+      { admitted: true, as: 'seed' },
+      { outcome: 'seed', reserved: true },
+    ],
+    [
+      { ...admitted('direct'), requiredTokens: '5', reason: 5 },
+      { outcome: 'direct', reserved: true },
+    ],
+    [
+      { admitted: false, reason: 'no-d-capacity' },
+      { outcome: 'no-d-capacity', reserved: false, recommendedPauseMs: undefined },
+    ],
+    [
+      { ...refused('real-large-append', 5), residentTokens: Number.NaN, as: 5 },
+      { outcome: 'real-large-append', reserved: false, recommendedPauseMs: 5 },
+    ],
+  ])('such as %j is taken, whatever its figures', async (answer, reply) => {
+    expect(await answerTo(answer)).toEqual(reply);
+  });
+
+  const REASONS = 'real-large-append, no-d-capacity, session-not-resident-no-capacity';
+  const TYPE = 'ERR_KVIDX_INVALID_ARG_TYPE';
+  const RANGE = 'ERR_KVIDX_OUT_OF_RANGE';
   const good = admitted('direct');
   test.each([
-    ...[undefined, null, true, 'direct', 5, [], {}, () => good],
-    ...[
-      { ...good, admitted: 'true' },
-      { ...good, admitted: 1 },
-      { ...refused(), admitted: undefined },
-    ],
-    ...[
-      { ...refused(), reason: 'mood' },
-      { ...refused(), availableTokens: '5' },
-    ],
-    { ...refused(), residentTokens: Number.NaN },
-  ])('such as %j is nonsense', async (answer) => {
-    expect(await answerTo(answer)).toEqual({ outcome: 'nonsense', reserved: false });
+    [undefined, TYPE, 'answer must be an object, got undefined'],
+    [null, TYPE, 'answer must be an object, got null'],
+    [true, TYPE, 'answer must be an object, got true'],
+    ['direct', TYPE, 'answer must be an object, got "direct"'],
+    [() => good, TYPE, 'answer must be an object, got a function'],
+    [[], TYPE, 'admitted must be a boolean, got undefined'],
+    [{}, TYPE, 'admitted must be a boolean, got undefined'],
+    [{ ...good, admitted: 'true' }, TYPE, 'admitted must be a boolean, got "true"'],
+    [{ ...good, admitted: 1 }, TYPE, 'admitted must be a boolean, got 1'],
+    [{ ...refused(), reason: 'mood' }, RANGE, `reason must be one of ${REASONS}, got "mood"`],
+    [{ admitted: false }, TYPE, `reason must be one of ${REASONS}, got undefined`],
+  ])('such as %j is nonsense', async (answer, code, message) => {
+    const reply = await answerTo(answer);
+    expect(reply).toEqual({ outcome: 'nonsense', reserved: false, error: expect.any(Error) });
+    expect(reply.error).toMatchObject({ code, message });
   });
 
   test.each([
-    ...[{ admitted: true }, { ...good, as: 'fallback' }, { ...good, as: undefined }],
-    { ...good, requiredTokens: undefined },
-  ])('such as %j is nonsense that may have reserved room', async (answer) => {
-    expect(await answerTo(answer)).toEqual({ outcome: 'nonsense', reserved: true });
+    [{ admitted: true }, TYPE, 'undefined'],
+    [{ ...good, as: ['direct'] }, TYPE, 'an Array'],
+    [{ ...good, as: 'yes' }, RANGE, '"yes"'],
+    [{ ...good, as: 'fallback' }, RANGE, '"fallback"'],
+  ])('such as %j is nonsense that may have reserved room', async (answer, code, got) => {
+    const reply = await answerTo(answer);
+    expect(reply).toEqual({ outcome: 'nonsense', reserved: true, error: expect.any(Error) });
+    expect(reply.error).toMatchObject({
+      code,
+      message: `as must be one of direct, seed, reseed, got ${got}`,
+    });
   });
 
   test('with getters that throw is nonsense', async () => {
@@ -78,8 +112,9 @@ describe('an answer', () => {
           throw new Error('no');
         },
       });
-    expect(await answerTo(throwing('admitted'))).toEqual({ outcome: 'nonsense', reserved: false });
-    expect(await answerTo(throwing('as'))).toEqual({ outcome: 'nonsense', reserved: true });
+    const error = new Error('no');
+    expect(await answerTo(throwing('admitted'))).toEqual({ outcome: 'nonsense', reserved: false, error });
+    expect(await answerTo(throwing('as'))).toEqual({ outcome: 'nonsense', reserved: true, error });
     const { proxy, revoke } = Proxy.revocable({}, {});
     // Resolving with it asks for `then` first, which a proxy whose handler is gone refuses.
     const { clock, reply } = asking(() => {
@@ -107,15 +142,6 @@ describe('an answer', () => {
       }
       get as() {
         return 'direct';
-      }
-      get residentTokens() {
-        return 0;
-      }
-      get requiredTokens() {
-        return 1;
-      }
-      get availableTokens() {
-        return 1;
       }
     }
     expect(await answerTo(new Answer())).toEqual({ outcome: 'direct', reserved: true });
@@ -192,7 +218,7 @@ describe('a call', () => {
   test.each([
     [admitted('seed'), { outcome: 'seed', reserved: true }],
     [refused(), { outcome: 'no-d-capacity', reserved: false, recommendedPauseMs: undefined }],
-    ['x', { outcome: 'nonsense', reserved: false }],
+    ['x', { outcome: 'nonsense', reserved: false, error: expect.any(TypeError) }],
   ])('that answers %j late tells onLate', async (answer, expected) => {
     let answerNow: (answer: unknown) => void = () => {};
     const { clock, reply, late } = asking(() => new Promise((resolve) => (answerNow = resolve)));

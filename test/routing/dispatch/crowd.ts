@@ -222,7 +222,7 @@ export class Crowd {
   #watched(router: World['router']): DispatchRouter {
     return {
       route: (request) => router.route(request),
-      reroute: (id) => router.reroute(id),
+      reroute: (id, options) => router.reroute(id, options),
       assign: (id, worker) => router.assign(id, worker),
       onReject: (id) => router.onReject(id),
       onError: (id) => router.onError(id),

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { invalidArgType } from '../../../src/errors.js';
 import { Dispatcher } from '../../../src/routing/dispatch/dispatcher.js';
 import type { AdmissionRequest, DispatcherOptions } from '../../../src/routing/dispatch/types.js';
 import { admitted, codeOfRejection, FakeRouter, never, outcome, refused, settled, setUp } from './support.js';
@@ -69,6 +70,33 @@ describe('a worker that takes the request', () => {
     await outcome(clock, dispatched);
     expect(seen).toEqual([BigUint64Array.of(1n, 2n), BigUint64Array.of(1n, 2n)]);
   });
+
+  test('is asked with the hashes as they were, whatever another worker does with its array', async () => {
+    const seen: string[] = [];
+    const answer = (result: typeof direct) => (request: AdmissionRequest) => {
+      seen.push(String(request.seqHashes));
+      request.seqHashes!.fill(0n);
+      return result();
+    };
+    const { clock, dispatcher } = setUp({ a: answer(no), b: answer(direct) });
+    const seqHashes = BigUint64Array.of(1n, 2n);
+    await outcome(clock, dispatcher.dispatch({ seqHashes }));
+    expect(seen).toEqual(['1,2', '1,2']);
+    expect(seqHashes).toEqual(BigUint64Array.of(1n, 2n));
+  });
+
+  test('need not tell its figures', async () => {
+    const dispatcher = new Dispatcher(new FakeRouter('a', 'b'), {
+      admit: (worker) =>
+        worker === 'a' ? { admitted: false, reason: 'no-d-capacity' } : { admitted: true, as: 'direct' },
+      backoff: { baseMs: 0 },
+    });
+    expect(await dispatcher.dispatch({ tokens: [1] })).toMatchObject({
+      worker: 'b',
+      as: 'direct',
+      attempts: [{ worker: 'a', outcome: 'no-d-capacity' }, {}],
+    });
+  });
 });
 
 describe('a refusal', () => {
@@ -116,7 +144,12 @@ describe('a refusal', () => {
     expect(attempts).toEqual([
       { worker: 'a', outcome: 'error', pausedMs: 50, error: new Error('broken') },
       { worker: 'b', outcome: 'timeout', pausedMs: 100 },
-      { worker: 'c', outcome: 'nonsense', pausedMs: 200 },
+      {
+        worker: 'c',
+        outcome: 'nonsense',
+        pausedMs: 200,
+        error: invalidArgType('answer', 'an object', 'yes'),
+      },
       { worker: 'd', outcome: 'direct', pausedMs: 0 },
     ]);
     expect(clock.now()).toBe(1350);

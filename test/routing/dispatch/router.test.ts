@@ -85,6 +85,39 @@ test('a fallback clears no refusals before its first token', async () => {
   expect(refusals(router)).toEqual({ a: 0 });
 });
 
+test('a worker that fails and comes back while it is asked has refused nothing, and is not asked again', async () => {
+  const asked: string[] = [];
+  const { clock, router, dispatcher } = over(
+    {},
+    {
+      admit: async (worker) => {
+        asked.push(worker);
+        await clock.sleep(10);
+        return worker === 'c' ? direct() : no();
+      },
+    },
+  );
+  for (const worker of ['a', 'b', 'c']) router.addWorker(worker);
+  // Loads of 0, 1 and 2: a comes first whenever it may.
+  for (const [worker, count] of [
+    ['b', 1],
+    ['c', 2],
+  ] as const) {
+    for (let i = 0; i < count; i++) {
+      const { requestId } = router.route({ tokens: [1] });
+      router.assign(requestId, worker);
+      router.onDispatch(requestId);
+    }
+  }
+  const dispatched = dispatcher.dispatch(request('r'));
+  await clock.advance(5);
+  router.failWorker('a');
+  router.addWorker('a');
+  expect(await outcome(clock, dispatched)).toMatchObject({ worker: 'c', as: 'direct' });
+  expect(asked).toEqual(['a', 'b', 'c']);
+  expect(refusals(router)).toEqual({ a: 0, b: 1, c: 0 });
+});
+
 describe('a seed makes room', () => {
   test.each<[string, (router: Router) => unknown]>([
     ['at its first token', (router) => router.onFirstToken('r')],

@@ -110,6 +110,7 @@ describe('a worker that goes', () => {
     router.statuses.set('a', 'up');
     expect(await outcome(clock, dispatched)).toMatchObject({ worker: 'b', as: 'direct' });
     expect(asked).toEqual(['a r', 'b r']);
+    expect(router.log).toEqual(['dispatch r b direct']);
   });
 
   test.each([

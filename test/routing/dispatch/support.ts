@@ -7,7 +7,13 @@ import type {
   DispatcherOptions,
   DispatchRouter,
 } from '../../../src/routing/dispatch/types.js';
-import type { Decision, DispatchedOptions, RouteRequest, WorkerStatus } from '../../../src/routing/types.js';
+import type {
+  Decision,
+  DispatchedOptions,
+  RerouteOptions,
+  RouteRequest,
+  WorkerStatus,
+} from '../../../src/routing/types.js';
 
 const FIGURES = { residentTokens: 0, requiredTokens: 100, availableTokens: 1000 };
 
@@ -81,7 +87,7 @@ interface FakeRequest {
   callbacks: (() => void)[];
 }
 
-/** Routes to the first worker, in order of joining, that is up and did not refuse the request. Writes every hook down. */
+/** Routes to the first worker, in order of joining, that is up and neither left out nor refused it. Writes every hook down. */
 export class FakeRouter implements DispatchRouter {
   readonly statuses = new Map<string, WorkerStatus>();
   readonly requests = new Map<string, FakeRequest>();
@@ -104,11 +110,12 @@ export class FakeRouter implements DispatchRouter {
     return decision(requestId, first);
   }
 
-  reroute(requestId: string): Decision | undefined {
+  reroute(requestId: string, { without = [] }: RerouteOptions = {}): Decision | undefined {
     const request = this.#waiting(requestId);
     const up = this.#up();
     if (up.length === 0) throw new KvidxError('ERR_KVIDX_NO_WORKERS', 'none');
-    const next = up.find((name) => !request.refusedBy.has(name));
+    const out = new Set([...request.refusedBy, ...without]);
+    const next = up.find((name) => !out.has(name));
     if (next === undefined) return undefined;
     request.worker = next;
     return decision(requestId, next);
