@@ -35,8 +35,8 @@ export interface PolicyKind {
   readonly name: string;
   readonly summary: string;
   /**
-   * What its requests are spread over workers by. `load`: that alone, so that idle workers are not. `overlap`: what workers
-   * hold, and load on request. `turns`, `draws`: neither.
+   * What spreads its requests over workers. `load`: nothing else does, so that of idle workers the cached or first one gets
+   * them all. `overlap`: what workers hold, and load on request. `turns`, `draws`: neither.
    */
   readonly spreadsBy: 'load' | 'overlap' | 'turns' | 'draws';
   readonly options: readonly PolicyOption[];

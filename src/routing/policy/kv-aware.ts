@@ -64,7 +64,7 @@ export const kvAware = definePolicy({
       kind: 'choice',
       choices: ['worker', 'session', 'all'],
       default: 'worker',
-      help: "the floor counts on every worker but the session's own, only for sessions that have none yet, or on every worker, so that only differences in load count",
+      help: "worker: no floor on the session's own worker; session: none for sessions that have one; all: on every worker, so that only differences in load count",
     },
     maxRejects: {
       kind: 'integer',
