@@ -83,6 +83,13 @@ export function checkInteger(what: string, value: unknown, lo: number, hi: numbe
   return value;
 }
 
+/** One of some words. Throws ERR_KVIDX_INVALID_ARG_TYPE (no string) or ERR_KVIDX_OUT_OF_RANGE (another one). */
+export function checkChoice<T extends string>(what: string, value: unknown, choices: readonly T[]): T {
+  if ((choices as readonly unknown[]).includes(value)) return value as T;
+  const misuse = typeof value === 'string' ? outOfRange : invalidArgType;
+  throw misuse(what, `one of ${choices.join(', ')}`, value);
+}
+
 /** Bytes: a `Uint8Array` (a Buffer too), answered as it is (aliased). Throws ERR_KVIDX_INVALID_ARG_TYPE. */
 export function checkBytes(bytes: unknown, what = 'bytes'): Uint8Array {
   if (!types.isUint8Array(bytes)) throw invalidArgType(what, 'a Uint8Array', bytes);

@@ -1,6 +1,6 @@
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { checkHash, checkHashes, checkInteger, checkOut, checkTokens } from '../src/validate.js';
+import { checkChoice, checkHash, checkHashes, checkInteger, checkOut, checkTokens } from '../src/validate.js';
 
 const TYPE = 'ERR_KVIDX_INVALID_ARG_TYPE';
 const RANGE = 'ERR_KVIDX_OUT_OF_RANGE';
@@ -118,3 +118,20 @@ function detached<T extends { buffer: ArrayBufferLike }>(array: T): T {
 function expectError(act: () => unknown, code: string, named: string): void {
   expect(act).toThrow(expect.objectContaining({ code, message: expect.stringContaining(named) }));
 }
+
+describe('checkChoice', () => {
+  it('answers one of the words, and names them where it is none', () => {
+    expect(checkChoice('tier', 'gpu', ['gpu', 'cpu'])).toBe('gpu');
+    for (const [value, code] of [
+      ['', RANGE],
+      ['disk', RANGE],
+      [undefined, TYPE],
+      [0, TYPE],
+      [['gpu'], TYPE],
+    ] as const) {
+      expect(() => checkChoice('tier', value, ['gpu', 'cpu'])).toThrow(
+        expect.objectContaining({ code, message: expect.stringContaining('one of gpu, cpu') }),
+      );
+    }
+  });
+});

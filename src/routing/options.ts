@@ -2,7 +2,7 @@ import { invalidArgType, outOfRange } from '../errors.js';
 import { DEFAULT_BLOCK_SIZE } from '../hash/block-hasher.js';
 import type { Namespace } from '../hash/namespace.js';
 import type { KvIndexOptions } from '../kv-index/index.js';
-import { checkInteger, checkName, checkOptions, checkTime } from '../validate.js';
+import { checkChoice, checkInteger, checkName, checkOptions, checkTime } from '../validate.js';
 import type { Policy } from './policy/policy.js';
 import { createPolicy } from './policy/spec.js';
 import { checkOwnName } from './residency.js';
@@ -143,11 +143,4 @@ function checkHalfLife(value: unknown): number {
   if (typeof value !== 'number') throw invalidArgType('workHalfLifeMs', 'a number of milliseconds', value);
   if (!(value > 0)) throw outOfRange('workHalfLifeMs', 'above 0 (Infinity: work never decays)', value);
   return value;
-}
-
-function checkChoice<T extends string>(what: string, value: unknown, choices: readonly T[]): T {
-  if (typeof value !== 'string') throw invalidArgType(what, 'a string', value);
-  if (!(choices as readonly string[]).includes(value))
-    throw outOfRange(what, `one of ${choices.join(', ')}`, value);
-  return value as T;
 }

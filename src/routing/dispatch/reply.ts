@@ -1,4 +1,5 @@
-import { invalidArgType, outOfRange } from '../../errors.js';
+import { invalidArgType } from '../../errors.js';
+import { checkChoice } from '../../validate.js';
 import type { AdmitReason, AdmittedAnswer } from '../admit.js';
 import type { Attempt } from './types.js';
 
@@ -32,19 +33,13 @@ export function readAnswer(answer: unknown): Reply {
     const { admitted } = fields;
     if (typeof admitted !== 'boolean') throw invalidArgType('admitted', 'a boolean', admitted);
     reserved = admitted;
-    if (admitted) return { outcome: checkOneOf('as', fields.as, ADMITTED), reserved };
-    const outcome = checkOneOf('reason', fields.reason, REASONS);
+    if (admitted) return { outcome: checkChoice('as', fields.as, ADMITTED), reserved };
+    const outcome = checkChoice('reason', fields.reason, REASONS);
     return { outcome, reserved, recommendedPauseMs: pauseOf(fields.recommendedPauseMs) };
   } catch (error) {
     // One of the above, or what a getter threw.
     return { outcome: 'nonsense', reserved, error };
   }
-}
-
-function checkOneOf<T extends string>(what: string, value: unknown, choices: readonly T[]): T {
-  if ((choices as readonly unknown[]).includes(value)) return value as T;
-  const misuse = typeof value === 'string' ? outOfRange : invalidArgType;
-  throw misuse(what, `one of ${choices.join(', ')}`, value);
 }
 
 function pauseOf(ms: unknown): number | undefined {
