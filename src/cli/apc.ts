@@ -1,16 +1,13 @@
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { MAX_CURVE_SIZES } from '../analysis/limits.js';
 import { cacheSizes, integerFrom } from './options.js';
-import { isSameFile } from './out-file.js';
+import { readsTrace, type TraceFlags } from './trace-command.js';
 
-export interface ApcFlags {
+export interface ApcFlags extends TraceFlags {
   blockSize?: number;
   curve?: number[] | 'auto';
   kvBytesPerToken?: number;
   sharedMinSessions: number;
-  onError: 'fail' | 'skip';
-  json?: boolean;
-  out?: string;
 }
 
 const NOTES = `
@@ -26,7 +23,7 @@ Examples:
   $ zcat trace.jsonl.gz | kvidx apc - --block-size 64 --json | jq .apc_upper_any_session`;
 
 export function apcCommand(): Command {
-  return new Command('apc')
+  const command = new Command('apc')
     .description(
       'the APC upper bound of a trace: which part of its prompt tokens a perfect prefix cache would hold',
     )
@@ -52,18 +49,8 @@ export function apcCommand(): Command {
       integerFrom(1, 2 ** 32 - 1),
       8,
     )
-    .addOption(
-      new Option('--on-error <what>', 'bad rows: end with an error, or leave them out and count them')
-        .choices(['fail', 'skip'])
-        .default('fail'),
-    )
-    .option('--json', 'print one JSON object instead of tables')
-    .option('--out <file>', 'write the JSON object to a file as well')
-    .addHelpText('after', NOTES)
-    .action(async (trace: string, flags: ApcFlags, command: Command) => {
-      if (flags.out !== undefined && isSameFile(trace, flags.out)) {
-        command.error(`error: --out ${flags.out} is the trace itself, which it would overwrite`);
-      }
-      await (await import('./run-apc.js')).runApc(trace, flags);
-    });
+    .addHelpText('after', NOTES);
+  return readsTrace<ApcFlags>(command, async (trace, flags) => {
+    await (await import('./run-apc.js')).runApc(trace, flags);
+  });
 }

@@ -1,17 +1,14 @@
 import { Command, Option } from 'commander';
 import { MAX_SIM_BLOCK_SIZE, MAX_SIM_WORKERS } from '../sim/limits.js';
 import { integerFrom, policySpecs } from './options.js';
-import { isSameFile } from './out-file.js';
 import { policyHelp } from './policy-help.js';
+import { readsTrace, type TraceFlags } from './trace-command.js';
 
-export interface SimFlags {
+export interface SimFlags extends TraceFlags {
   clock: 'sequential';
   workers: number;
   policies: string[];
   blockSize?: number;
-  onError: 'fail' | 'skip';
-  json?: boolean;
-  out?: string;
 }
 
 /** What tells policies apart where there is no load. */
@@ -42,7 +39,7 @@ Examples:
   $ zcat trace.jsonl.gz | kvidx sim - --block-size 64 --json | jq '.rows[] | {policy, apc, balance}'`;
 
 export function simCommand(): Command {
-  return new Command('sim')
+  const command = new Command('sim')
     .description('how much prefix-cache hit routing policies reach on a trace, and how evenly they spread it')
     .argument('<trace>', 'a file, or - for standard input')
     .addOption(
@@ -64,18 +61,8 @@ export function simCommand(): Command {
       'tokens a block (default: inferred from the rows)',
       integerFrom(1, MAX_SIM_BLOCK_SIZE),
     )
-    .addOption(
-      new Option('--on-error <what>', 'bad rows: end with an error, or leave them out and count them')
-        .choices(['fail', 'skip'])
-        .default('fail'),
-    )
-    .option('--json', 'print one JSON object instead of tables')
-    .option('--out <file>', 'write the JSON object to a file as well')
-    .addHelpText('after', notes)
-    .action(async (trace: string, flags: SimFlags, command: Command) => {
-      if (flags.out !== undefined && isSameFile(trace, flags.out)) {
-        command.error(`error: --out ${flags.out} is the trace itself, which it would overwrite`);
-      }
-      await (await import('./run-sim.js')).runSim(trace, flags);
-    });
+    .addHelpText('after', notes);
+  return readsTrace<SimFlags>(command, async (trace, flags) => {
+    await (await import('./run-sim.js')).runSim(trace, flags);
+  });
 }

@@ -155,11 +155,6 @@ export class ResidencyView {
   #resolve(): void {
     const { index } = this;
     if (index.membership === this.#membership) return;
-    for (const { name, residency, places } of this.#workers) {
-      if (residency === 'exact') continue;
-      places.estimate = this.#addEstimate(name, places.options);
-      if (this.#expects) places.expected = this.#addExpected(name, places.expected);
-    }
     this.#dropStrangers();
     for (const { name, residency, places } of this.#workers) {
       if (residency === 'exact') continue;

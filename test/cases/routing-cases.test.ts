@@ -6,6 +6,18 @@ import { loadOf, prompt, routerOf, routeTo, serve, tally } from '../routing/rout
 
 const FAIR = 'kv-aware:overlap=fair:k=200:by=work';
 const EXCLUSIVE = 'kv-aware:overlap=exclusive';
+/** Policies for which load counts somewhere. */
+const LOAD_AWARE = [
+  'kv-aware',
+  FAIR,
+  EXCLUSIVE,
+  'lpwl',
+  'lpwl-kappa',
+  'unified',
+  'load-only',
+  'lmetric',
+  'sticky',
+];
 /** Those that say nothing of idle workers: all of them look alike until requests are under way. */
 const BLIND_WHEN_IDLE = ['lmetric', 'load-only', 'sticky'];
 
@@ -46,19 +58,7 @@ describe('with no hit anywhere, requests spread', () => {
 });
 
 describe('a miss looks at load', () => {
-  const loaded = [
-    FAIR,
-    EXCLUSIVE,
-    'kv-aware',
-    'lpwl',
-    'lpwl-kappa',
-    'lmetric',
-    'load-only',
-    'sticky',
-    'unified',
-  ];
-
-  test.each(loaded)('and goes to the idle worker, wherever that stands (%s)', (policy) => {
+  test.each(LOAD_AWARE)('and goes to the idle worker, wherever that stands (%s)', (policy) => {
     for (const idle of ['a', 'b', 'c']) {
       const router = routerOf(['a', 'b', 'c'], { policy });
       for (const busy of ['a', 'b', 'c'].filter((name) => name !== idle)) {
@@ -180,19 +180,7 @@ describe('siblings of one burst, before any residency is known', () => {
     },
   );
 
-  const ANY = [
-    'kv-aware',
-    FAIR,
-    EXCLUSIVE,
-    'lpwl',
-    'lpwl-kappa',
-    'unified',
-    'load-only',
-    'lmetric',
-    'sticky',
-  ];
-
-  test.each(ANY)('strangers of one burst spread, wherever residency is recorded (%s)', (policy) => {
+  test.each(LOAD_AWARE)('strangers of one burst spread, wherever residency is recorded (%s)', (policy) => {
     for (const recordAt of ['finish', 'route'] as const) {
       const router = routerOf(['a', 'b', 'c'], { policy, recordAt });
       const decisions = Array.from({ length: 30 }, (_, i) => router.route({ seqHashes: prompt(i, 40) }));
@@ -200,7 +188,7 @@ describe('siblings of one burst, before any residency is known', () => {
     }
   });
 
-  test.each(ANY)('spread while they wait for their workers to be asked (%s)', (policy) => {
+  test.each(LOAD_AWARE)('spread while they wait for their workers to be asked (%s)', (policy) => {
     const router = routerOf(['a', 'b', 'c'], { policy });
     expect(tally(burst(router, () => {}))).toEqual({ a: 2, b: 2, c: 2 });
   });

@@ -97,11 +97,21 @@ describe('kvidx apc', () => {
     expect((await kvidx(['apc', example, '--out', out, '--json'])).stdout).toBe(written);
   });
 
-  it.each(['own', 'linked'])('refuses to overwrite its trace by its %s name', async (name) => {
+  it.each([
+    ['apc', 'own'],
+    ['apc', 'linked'],
+    ['sim', 'own'],
+    ['sim', 'linked'],
+  ])('%s refuses to overwrite its trace by its %s name', async (command, name) => {
     const trace = file('trace.jsonl', exampleText);
-    const linked = join(folder, `${name}.jsonl`);
+    const linked = join(folder, `${command}-${name}.jsonl`);
     if (name === 'linked') symlinkSync(trace, linked);
-    const { code, stdout, stderr } = await kvidx(['apc', trace, '--out', name === 'linked' ? linked : trace]);
+    const { code, stdout, stderr } = await kvidx([
+      command,
+      trace,
+      '--out',
+      name === 'linked' ? linked : trace,
+    ]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(/--out .* is the trace itself/);
     expect(readFileSync(trace).equals(exampleText)).toBe(true);

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -176,16 +176,6 @@ describe('kvidx sim', () => {
     const { code, stdout, stderr } = await kvidx(['sim', example, '--out', '/nonexistent/out.json']);
     expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining('hit rate') });
     expect(stderr).toMatch(/^kvidx: cannot write .*out\.json/);
-  });
-
-  it.each(['own', 'linked'])('refuses to overwrite its trace by its %s name', async (name) => {
-    const path = file('trace.jsonl', exampleText);
-    const linked = join(folder, `${name}.jsonl`);
-    if (name === 'linked') symlinkSync(path, linked);
-    const { code, stdout, stderr } = await kvidx(['sim', path, '--out', name === 'linked' ? linked : path]);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toMatch(/--out .* is the trace itself/);
-    expect(readFileSync(path).equals(exampleText)).toBe(true);
   });
 
   it('leaves bad rows out of both passes with --on-error skip, and counts them once', async () => {
