@@ -1,5 +1,5 @@
 /** Raised with every change of this file; a binary that was built for another number is not used. */
-export const SEAM_VERSION = 2;
+export const SEAM_VERSION = 3;
 
 /**
  * The one seam between TypeScript and the backends. The addon (`native/binding`) and the reference backend
@@ -9,9 +9,9 @@ export const SEAM_VERSION = 2;
  * are in range. The addon checks dtypes and lengths once more, so that a mistake above it is an exception and never a
  * crash. Arrays passed in are read during the call and not kept; `out` arrays are written by the call.
  */
-export interface Seam extends HashSeam, TraceSeam {
+export interface Seam extends HashSeam, TraceSeam, SketchSeam {
   readonly name: 'native' | 'wasm';
-  /** Instruction set in use: `scalar`, `avx2`, `avx512`, or `wasm`. */
+  /** Instruction set in use, that of the last of `bloomPaths`: `scalar`, `avx2`, `avx512`, or `wasm`. */
   readonly isa: string;
   createIndex(options: CoreIndexOptions): CoreIndex;
   createApcCounter(capacities: Float64Array): CoreApcCounter;
@@ -246,6 +246,19 @@ export interface CoreIndex {
   /** out: `Float64Array[slotCount]`, in units of 2^−20 block. */
   fairOverlap(seq: BigUint64Array, out: Float64Array): void;
   /**
+   * Of the first `lengths[w]` blocks of `seq`, those that `exclusiveOverlap` would count where they are all resident;
+   * out: `Uint32Array[lengths.length]`. Lengths beyond `seq` are an error.
+   */
+  exclusiveWithin(
+    session: number,
+    seq: BigUint64Array,
+    maxOwners: number,
+    lengths: Uint32Array,
+    out: Uint32Array,
+  ): void;
+  /** As `exclusiveWithin`, what `fairOverlap` would count: `Float64Array[lengths.length]`, in units of 2^−20 block. */
+  fairWithin(seq: BigUint64Array, lengths: Uint32Array, out: Float64Array): void;
+  /**
    * Hash and query in one crossing (prefix mode). `seqOut` (`BigUint64Array[⌊n / blockSize⌋]`) and the outputs that
    * are not wanted are `undefined`.
    */
@@ -269,6 +282,8 @@ export interface CoreIndex {
 
   /** Resident hashes of a slot, ascending. */
   enumerate(slot: number): BigUint64Array;
+  /** Resident hashes of a slot whose one owner is this session, ascending. `session` 0: none. */
+  enumerateExclusive(slot: number, session: number): BigUint64Array;
   /** Live sessions' numbers, least recently owning first. */
   sessionNumbers(): Uint32Array;
   /** Numbers of live slots, ascending. */
@@ -321,4 +336,82 @@ export interface TraceSeam {
    * array within `bytes` (brackets included), and where an error was seen.
    */
   scanTraceRow(bytes: Uint8Array, start: number, end: number, ids: BigUint64Array, row: Int32Array): void;
+}
+
+// ----------------------------------------------------------------------------------------------------------- sketch
+
+/**
+ * Split-block Bloom filters (github.com/apache/parquet-format, BloomFilter.md). A filter is `Uint32Array[8 z]`, z ≥ 1
+ * blocks of 256 bits; a key is hashed as XXH64 of its 8 little-endian bytes, seed 0. All paths give equal answers.
+ */
+export interface BloomPath {
+  /** `scalar`, `avx2`, `avx512`, or `wasm`. */
+  readonly isa: string;
+  add(words: Uint32Array, keys: BigUint64Array): void;
+  /** How many keys test positive. out, where it is wanted: `Uint8Array[keys.length]`, 1 for each that does. */
+  test(words: Uint32Array, keys: BigUint64Array, out: Uint8Array | undefined): number;
+  /** How many keys test positive before the first that does not. */
+  leading(words: Uint32Array, keys: BigUint64Array): number;
+}
+
+/** Places in the `fields` array of `readFrame`. Byte ranges are offsets into the frame. */
+export const FRAME = {
+  kind: 0,
+  epoch: 1,
+  sequence: 2,
+  timestampMs: 3,
+  keys: 4,
+  targetFpp: 5,
+  scheme: 6,
+  blockSize: 7,
+  /** Blocks of the filter. */
+  z: 8,
+  workerBegin: 9,
+  workerEnd: 10,
+  sessionBegin: 11,
+  sessionEnd: 12,
+  /** The bitset of a full frame, the (index, block) pairs of a delta; empty for a clear. */
+  payloadBegin: 13,
+  payloadEnd: 14,
+} as const;
+export const FRAME_FIELDS = 15;
+
+export const FRAME_KIND = { full: 1, delta: 2, clear: 3 } as const;
+
+/** What is wrong with a frame, the first thing in this order; `ok`: nothing. */
+export const FRAME_FAULT = {
+  ok: 0,
+  /** It ends before the part that its own lengths ask for. */
+  truncated: 1,
+  magic: 2,
+  version: 3,
+  kind: 4,
+  /** Flags that version 1 does not know. */
+  flags: 5,
+  /** epoch, sequence, timestamp or keys beyond 2^53 − 1. */
+  number: 6,
+  /** targetFpp is not above 0 and below 1. */
+  targetFpp: 7,
+  /** Block size 0. */
+  blockSize: 8,
+  /** No blocks (a clear may have none), or more than allowed. */
+  z: 9,
+  /** The worker's name is empty, or a name is not UTF-8. */
+  name: 10,
+  /** A delta whose indices do not rise, or are not below z. */
+  delta: 11,
+  /** Bytes behind its end. */
+  tooLong: 12,
+  checksum: 13,
+} as const;
+
+export interface SketchSeam {
+  /** Those that this machine can run, the fastest last. */
+  readonly bloomPaths: readonly BloomPath[];
+  /**
+   * Reads a sketch frame and checks all of it but the meaning of scheme and block size; nothing of its size is taken from
+   * memory. `maxBlocks`: the largest z. fields: `Float64Array[FRAME_FIELDS]`, written only when the answer is `ok`.
+   * Answers a FRAME_FAULT.
+   */
+  readFrame(bytes: Uint8Array, maxBlocks: number, fields: Float64Array): number;
 }
