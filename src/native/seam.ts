@@ -378,10 +378,13 @@ export const FRAME_FIELDS = 15;
 
 export const FRAME_KIND = { full: 1, delta: 2, clear: 3 } as const;
 
-/** What is wrong with a frame, the first thing in this order; `ok`: nothing. */
+/**
+ * What is wrong with a frame, the first thing in this order; `ok`: nothing. The lengths of the parts behind z are believed
+ * only when all up to z is right.
+ */
 export const FRAME_FAULT = {
   ok: 0,
-  /** It ends before the part that its own lengths ask for. */
+  /** It ends before z does, or before the part that its own lengths ask for. */
   truncated: 1,
   magic: 2,
   version: 3,

@@ -1,7 +1,9 @@
 import type { Seam } from '../native/seam.js';
 import { createReferenceApcCounter } from './apc-counter.js';
+import { createReferenceBloomPath } from './bloom.js';
 import { createReferenceIndex } from './core-index.js';
 import { createReferenceHasher } from './hash.js';
+import { createReferenceFrameReader } from './sketch-frame.js';
 import { scanTraceRow } from './trace-row.js';
 
 /** The whole seam in TypeScript and WebAssembly: oracle of the property tests and backend of last resort. */
@@ -16,6 +18,8 @@ export async function createReferenceSeam(): Promise<Seam> {
       hasher.seqHashes(tokens, blockSize, parent, extra, out),
     chainHashes: (locals, parent, out) => hasher.chainHashes(locals, parent, out),
     scanTraceRow,
+    bloomPaths: [createReferenceBloomPath(hasher)],
+    readFrame: createReferenceFrameReader(hasher),
     createIndex: (options) => createReferenceIndex(options, hasher),
     createApcCounter: (capacities) => createReferenceApcCounter(capacities, hasher),
   };
