@@ -5,23 +5,28 @@ import {
   type FlatExtraKeys,
   type HashSeam,
   MODE,
-  RESULT_LENGTH,
   STATUS,
 } from '../native/seam.js';
-import { enforceBounds, expireBlocks } from './bounds.js';
+import { expireBlocks } from './bounds.js';
 import { clearResult } from './feed-result.js';
 import { emptySlot, emptyState, type IndexState, type Slot } from './index-state.js';
 import { describeState, findBrokenInvariant } from './inspect.js';
 import { releaseAll } from './membership.js';
 import { endIdleSessions, endSession, own } from './ownership.js';
 import { pin, unpin } from './pins.js';
-import { exclusiveOverlap, fairOverlap, overlap } from './queries.js';
+import {
+  enumerateExclusive,
+  exclusiveOverlap,
+  exclusiveWithin,
+  fairOverlap,
+  fairWithin,
+  overlap,
+} from './queries.js';
 import { replace, toldChains } from './report.js';
 import { refresh, remove, store } from './residency.js';
+import { restoredState } from './restore.js';
 import { countReferences, fillFigures, setCapacity } from './slot-modes.js';
-import { decodeSnapshot } from './snapshot-read.js';
 import { encodeSnapshot } from './snapshot-write.js';
-import { stampAll } from './stamps.js';
 import { readStats } from './stats.js';
 
 /** The index as its definition says it: maps and sets. Oracle of the property tests and backend of last resort. */
@@ -35,7 +40,8 @@ export function createReferenceIndex(
 /**
  * Costs: n blocks of a call, D depth of the call's first block, W slots. store O(n + D), remove, refresh, pin and own
  * O(n), replace O(n + D a chain + what the slot held), a block that a bound evicts O(1 + W) where nothing is pinned,
- * overlap O(n + the sum of what is counted + W), stats O(all blocks) for the orphans.
+ * overlap O(n + the sum of what is counted + W), exclusive and fair within O(the longest length + the number of lengths),
+ * stats O(all blocks) for the orphans.
  */
 class ReferenceIndex implements CoreIndex {
   readonly #hasher: Pick<HashSeam, 'xxh64' | 'seqHashes'>;
@@ -102,6 +108,10 @@ class ReferenceIndex implements CoreIndex {
 
   enumerate(slot: number): BigUint64Array {
     return BigUint64Array.from(this.#state.slots[slot]?.blocks ?? []).sort();
+  }
+
+  enumerateExclusive(slot: number, session: number): BigUint64Array {
+    return enumerateExclusive(this.#state, slot, session);
   }
 
   // --------------------------------------------------------------------------------------------------- residency
@@ -217,6 +227,20 @@ class ReferenceIndex implements CoreIndex {
     fairOverlap(this.#state, seq, out);
   }
 
+  exclusiveWithin(
+    session: number,
+    seq: BigUint64Array,
+    maxOwners: number,
+    lengths: Uint32Array,
+    out: Uint32Array,
+  ): void {
+    exclusiveWithin(this.#state, session, seq, maxOwners, lengths, out);
+  }
+
+  fairWithin(seq: BigUint64Array, lengths: Uint32Array, out: Float64Array): void {
+    fairWithin(this.#state, seq, lengths, out);
+  }
+
   lookupTokens(
     tokens: Uint32Array,
     blockSize: number,
@@ -250,17 +274,9 @@ class ReferenceIndex implements CoreIndex {
   }
 
   restore(bytes: Uint8Array): string {
-    const { options, incarnations: before } = this.#state;
-    const state = decodeSnapshot(bytes, options, this.#hasher);
+    const state = restoredState(bytes, this.#state, this.#hasher);
     if (typeof state === 'string') return state;
-    // No life of a slot, of before or in the file, comes back.
-    for (let slot = 0; slot < Math.max(before.length, state.incarnations.length); slot++) {
-      state.incarnations[slot] = Math.max(before[slot] ?? 0, state.incarnations[slot] ?? 0) + 1;
-    }
     this.#state = state;
-    if (options.maxBlocks === 0) state.known.clear();
-    else if (state.known.size === 0) stampAll(state);
-    enforceBounds(state, { slot: -1, newcomers: new Map(), result: new Float64Array(RESULT_LENGTH) });
     return '';
   }
 
