@@ -12,7 +12,7 @@ const MIN_HASH = -(2n ** 63n);
 const MAX_HASH = 2n ** 64n - 1n;
 
 /** Arrays that calls write their answers to. */
-export type OutArray = Uint32Array | BigUint64Array | Float64Array;
+export type OutArray = Uint8Array | Uint32Array | BigUint64Array | Float64Array;
 
 /**
  * Token ids: a `Uint32Array[n]` is answered as it is (aliased), a plain array of numbers as a checked copy.
