@@ -38,6 +38,19 @@ export function checkHashes(hashes: unknown, what = 'hashes'): BigUint64Array {
 }
 
 /**
+ * How many leading hashes to look at, several times: a `Uint32Array[n]`, answered as it is (aliased), none above `most`.
+ * Throws ERR_KVIDX_INVALID_ARG_TYPE or, naming the index, ERR_KVIDX_OUT_OF_RANGE.
+ */
+export function checkLengths(lengths: unknown, most: number, what = 'lengths'): Uint32Array {
+  if (!types.isUint32Array(lengths)) throw invalidArgType(what, 'a Uint32Array', lengths);
+  checkBuffer(lengths, what);
+  for (let i = 0; i < lengths.length; i++) {
+    if (lengths[i]! > most) throw outOfRange(`${what}[${i}]`, `at most the ${most} hashes given`, lengths[i]);
+  }
+  return lengths;
+}
+
+/**
  * The caller's array for `length` answers, or a new one when the caller passed none. Throws
  * ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_LENGTH_MISMATCH.
  */

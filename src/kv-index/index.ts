@@ -4,8 +4,10 @@ export { type FeedResult, RejectedError } from './feed-result.js';
 export { KvIndex } from './kv-index.js';
 export {
   type ExclusiveOverlapOptions,
+  type ExclusiveWithinOptions,
   FAIR_UNIT,
   type FairOverlapOptions,
+  type FairWithinOptions,
   type FeedOptions,
   type IndexStats,
   type KvIndexOptions,

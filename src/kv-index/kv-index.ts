@@ -1,18 +1,16 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import { invalidArgType, KvidxError } from '../errors.js';
-import { flattenExtraKeys } from '../hash/extra-keys.js';
-import { type Namespace, namespaceRoot } from '../hash/namespace.js';
 import { type CoreIndex, RESULT, SLOT_FIGURE, STATUS } from '../native/seam.js';
 import {
   checkBytes,
   checkHash,
   checkHashes,
   checkInteger,
+  checkLengths,
   checkOptions,
   checkOut,
   checkTime,
-  checkTokens,
 } from '../validate.js';
 import { type ExplainOptions, type ExplainQuery, type Explanation, explainQuery } from './explain.js';
 import {
@@ -24,6 +22,7 @@ import {
   readResult,
 } from './feed-result.js';
 import { firstWithParent, flattenReport } from './full-report.js';
+import { lookUpTokens, readLookupOptions } from './lookup-tokens.js';
 import { NamespaceLog } from './namespace-log.js';
 import {
   checkIndexOptions,
@@ -39,7 +38,9 @@ import { checkSessionName, SessionTable } from './sessions.js';
 import { restoreParts, saveParts } from './snapshot.js';
 import type {
   ExclusiveOverlapOptions,
+  ExclusiveWithinOptions,
   FairOverlapOptions,
+  FairWithinOptions,
   FeedOptions,
   IndexStats,
   KvIndexOptions,
@@ -310,6 +311,15 @@ export class KvIndex {
     return KvIndex.#live(this, worker).core.enumerate(worker.slot);
   }
 
+  /**
+   * The worker's blocks that this session owns and nobody else, ascending, as a new `BigUint64Array`.
+   * ERR_KVIDX_UNKNOWN_WORKER: a stale handle.
+   */
+  enumerateExclusive(worker: WorkerHandle, session: string): BigUint64Array {
+    const { core } = KvIndex.#live(this, worker);
+    return core.enumerateExclusive(worker.slot, this.#sessions.numberOf(checkSessionName(session)));
+  }
+
   /** Blocks that the worker holds. ERR_KVIDX_UNKNOWN_WORKER: a stale handle. */
   residentBlocks(worker: WorkerHandle): number {
     return slotFigure(KvIndex.#live(this, worker).core, worker.slot, SLOT_FIGURE.residentBlocks);
@@ -399,41 +409,53 @@ export class KvIndex {
     return answer;
   }
 
-  /** Hashes a prompt (`Uint32Array[n]` or numbers) and asks for its overlaps, in one call. */
-  lookupTokens(tokens: Uint32Array | readonly number[], options?: LookupOptions): LookupResult {
-    const { namespace, extraKeys, session, maxOwners = 1, fair = false } = checkOptions(options);
+  /**
+   * Of the first `lengths[w]` blocks of the request (`BigUint64Array[n]`), those that `exclusiveOverlap` counts where all
+   * are resident, for callers that know otherwise how far each worker's cache reaches: `Uint32Array[lengths.length]`.
+   * Ownership alone counts; a block that the index does not know counts 0, and what is behind it counts all the same.
+   * ERR_KVIDX_OUT_OF_RANGE: a length above n. ERR_KVIDX_LENGTH_MISMATCH: `out` of another length than `lengths`.
+   */
+  exclusiveWithin(
+    session: string,
+    seqHashes: BigUint64Array,
+    lengths: Uint32Array,
+    options?: ExclusiveWithinOptions,
+  ): Uint32Array {
+    const { maxOwners = 1, out } = checkOptions(options);
     const core = KvIndex.#open(this);
-    const ids = checkTokens(tokens);
-    const number = session === undefined ? 0 : this.#sessions.numberOf(checkSessionName(session));
+    const number = this.#sessions.numberOf(checkSessionName(session));
+    checkLengths(lengths, checkHashes(seqHashes, 'seqHashes').length);
     checkInteger('maxOwners', maxOwners, 1, MAX_U32);
-    const root = this.#rootOf(namespace);
-    const blocks = Math.floor(ids.length / this.#settings.blockSize);
-    const extra = flattenExtraKeys(extraKeys, 0, blocks);
-
-    const seqHashes = new BigUint64Array(blocks);
-    const overlap = new Uint32Array(this.#slotCount);
-    const exclusive = session === undefined ? undefined : new Uint32Array(this.#slotCount);
-    const fairOverlap = fair ? new Float64Array(this.#slotCount) : undefined;
-    core.lookupTokens(
-      ids,
-      this.#settings.blockSize,
-      root,
-      extra,
-      number,
-      maxOwners,
-      seqHashes,
-      overlap,
-      exclusive,
-      fairOverlap,
-    );
-    return { seqHashes, overlap, exclusive, fair: fairOverlap };
+    const answer = checkOut(out, Uint32Array, lengths.length);
+    core.exclusiveWithin(number, seqHashes, maxOwners, lengths, answer);
+    return answer;
   }
 
-  #rootOf(namespace: Namespace | undefined): bigint {
-    if (namespace === undefined) return this.#settings.root;
-    const root = namespaceRoot(namespace);
-    this.#namespaces.note(root, namespace);
-    return root;
+  /**
+   * What `fairOverlap` counts of the first `lengths[w]` blocks of the request (`BigUint64Array[n]`) where all are
+   * resident: `Float64Array[lengths.length]`, in units of 1 / FAIR_UNIT block. A block that the index does not know counts
+   * a whole one. Errors as `exclusiveWithin`.
+   */
+  fairWithin(seqHashes: BigUint64Array, lengths: Uint32Array, options?: FairWithinOptions): Float64Array {
+    const { out } = checkOptions(options);
+    const core = KvIndex.#open(this);
+    checkLengths(lengths, checkHashes(seqHashes, 'seqHashes').length);
+    const answer = checkOut(out, Float64Array, lengths.length);
+    core.fairWithin(seqHashes, lengths, answer);
+    return answer;
+  }
+
+  /** Hashes a prompt (`Uint32Array[n]` or numbers) and asks for its overlaps, in one call. */
+  lookupTokens(tokens: Uint32Array | readonly number[], options?: LookupOptions): LookupResult {
+    const chosen = readLookupOptions(options);
+    const context = {
+      core: KvIndex.#open(this),
+      slotCount: () => this.#slotCount,
+      sessions: this.#sessions,
+      settings: this.#settings,
+      namespaces: this.#namespaces,
+    };
+    return lookUpTokens(context, tokens, chosen);
   }
 
   /** Why a query finds what it finds: for every worker, and in one sentence when it finds nothing. */

@@ -80,6 +80,18 @@ export interface FairOverlapOptions {
   readonly out?: Float64Array;
 }
 
+export interface ExclusiveWithinOptions {
+  /** As in `exclusiveOverlap`. Default 1. */
+  readonly maxOwners?: number;
+  /** Filled and answered instead of a new array; as long as `lengths`. */
+  readonly out?: Uint32Array;
+}
+
+export interface FairWithinOptions {
+  /** Filled and answered instead of a new array; as long as `lengths`. */
+  readonly out?: Float64Array;
+}
+
 export interface LookupOptions {
   /** Default: the namespace of the index. */
   readonly namespace?: Namespace;

@@ -31,6 +31,7 @@ const METHODS: Record<string, Call> = {
   clear: (index, worker) => KvIndex.prototype.clear.call(index, worker),
   contains: (index) => KvIndex.prototype.contains.call(index, 1n),
   enumerate: (index, worker) => KvIndex.prototype.enumerate.call(index, worker),
+  enumerateExclusive: (index, worker) => KvIndex.prototype.enumerateExclusive.call(index, worker, 's'),
   residentBlocks: (index, worker) => KvIndex.prototype.residentBlocks.call(index, worker),
   own: (index) => KvIndex.prototype.own.call(index, 's', hashes(1)),
   endSession: (index) => KvIndex.prototype.endSession.call(index, 's'),
@@ -38,6 +39,9 @@ const METHODS: Record<string, Call> = {
   overlap: (index) => KvIndex.prototype.overlap.call(index, hashes(1)),
   exclusiveOverlap: (index) => KvIndex.prototype.exclusiveOverlap.call(index, 's', hashes(1)),
   fairOverlap: (index) => KvIndex.prototype.fairOverlap.call(index, hashes(1)),
+  exclusiveWithin: (index) =>
+    KvIndex.prototype.exclusiveWithin.call(index, 's', hashes(1), Uint32Array.of(1)),
+  fairWithin: (index) => KvIndex.prototype.fairWithin.call(index, hashes(1), Uint32Array.of(1)),
   lookupTokens: (index) => KvIndex.prototype.lookupTokens.call(index, [1]),
   explain: (index) => KvIndex.prototype.explain.call(index, { seqHashes: hashes(1) }),
   stats: (index) => KvIndex.prototype.stats.call(index),
@@ -49,7 +53,7 @@ const METHODS: Record<string, Call> = {
 };
 const TAKES_HANDLE = [
   ...['removeWorker', 'setCapacity', 'store', 'replace', 'refresh', 'pin', 'unpin', 'remove', 'clear'],
-  ...['enumerate', 'residentBlocks'],
+  ...['enumerate', 'enumerateExclusive', 'residentBlocks'],
 ];
 const NO_STATE = ['close', 'closed', 'constructor'];
 
@@ -155,6 +159,8 @@ describe.each(BAD_HASHES)('hashes given as %s', (_, value, code) => {
       [code, () => index.overlap(seq)],
       [code, () => index.exclusiveOverlap('s', seq)],
       [code, () => index.fairOverlap(seq)],
+      [code, () => index.exclusiveWithin('s', seq, Uint32Array.of(0))],
+      [code, () => index.fairWithin(seq, Uint32Array.of(0))],
       [code, () => index.explain({ seqHashes: seq })],
     ]);
   });
@@ -232,8 +238,34 @@ test('times must be finite milliseconds', () => {
   );
 });
 
+test('lengths must be u32 in attached, unshared memory, and within the hashes', () => {
+  const bad: [unknown, string][] = [
+    [Uint32Array.of(0, 3), RANGE],
+    [Uint32Array.of(2 ** 32 - 1), RANGE],
+    [[1], TYPE],
+    [1, TYPE],
+    [undefined, TYPE],
+    [Int32Array.of(1), TYPE],
+    [Float64Array.of(1), TYPE],
+    [detached(Uint32Array.of(1)), TYPE],
+    [new Uint32Array(new SharedArrayBuffer(8)), TYPE],
+  ];
+  unchanged((index) =>
+    bad.flatMap(([value, code]) => {
+      const lengths = value as Uint32Array;
+      return [
+        [code, () => index.exclusiveWithin('s', hashes(1, 2), lengths)],
+        [code, () => index.fairWithin(hashes(1, 2), lengths)],
+      ];
+    }),
+  );
+  const index = new KvIndex();
+  const ask = () => index.fairWithin(hashes(1, 2), Uint32Array.of(2, 0, 3));
+  expect(ask).toThrow(/^lengths\[2\] must be at most the 2 hashes given, got 3/);
+});
+
 test('names, ranks and tiers are checked; an unknown tier is never taken for gpu', () => {
-  unchanged((index) => [
+  unchanged((index, worker) => [
     [TYPE, () => index.addWorker(7 as unknown as string)],
     [RANGE, () => index.addWorker('')],
     [RANGE, () => index.addWorker('\ud800')],
@@ -250,7 +282,9 @@ test('names, ranks and tiers are checked; an unknown tier is never taken for gpu
     [RANGE, () => index.own('', hashes(1))],
     [TYPE, () => index.own(1 as unknown as string, hashes(1))],
     [TYPE, () => index.endSession(undefined as unknown as string)],
+    [RANGE, () => index.enumerateExclusive(worker, '')],
     [TYPE, () => index.exclusiveOverlap(null as unknown as string, hashes(1))],
+    [TYPE, () => index.exclusiveWithin(null as unknown as string, hashes(1), Uint32Array.of(1))],
     [RANGE, () => index.lookupTokens([1], { session: '' })],
   ]);
 });
@@ -330,6 +364,11 @@ test('modes, owners and outputs are checked', () => {
     [TYPE, () => index.overlap(hashes(1), { out: new Uint32Array(new SharedArrayBuffer(8)) })],
     [TYPE, () => index.fairOverlap(hashes(1), { out: new Uint32Array(2) as unknown as Float64Array })],
     [LENGTH, () => index.fairOverlap(hashes(1), { out: new Float64Array(1) })],
+    [RANGE, () => index.exclusiveWithin('s', hashes(1), Uint32Array.of(1), { maxOwners: 0 })],
+    [LENGTH, () => index.exclusiveWithin('s', hashes(1), Uint32Array.of(1), { out: new Uint32Array(2) })],
+    [LENGTH, () => index.fairWithin(hashes(1), Uint32Array.of(1), { out: new Float64Array(0) })],
+    [TYPE, () => index.fairWithin(hashes(1), Uint32Array.of(1), { out: [0] as unknown as Float64Array })],
+    [TYPE, () => index.exclusiveWithin('s', hashes(1), Uint32Array.of(1), null as unknown as object)],
     [TYPE, () => index.lookupTokens([1], { namespace: 'm' as unknown as object })],
     [RANGE, () => index.lookupTokens([1], { namespace: { model: '' } })],
     [RANGE, () => index.lookupTokens([1], { extraKeys: new Map([[0, [1n]]]) })],

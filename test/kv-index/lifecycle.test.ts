@@ -134,6 +134,15 @@ describe.runIf(backend().name === 'native')('the addon', () => {
         () => index.replace(0, 1, seq, Uint32Array.of(2), new Uint8Array(1), seq, 1, result),
         () => index.replace(0, 1, seq, Uint32Array.of(1), Uint8Array.of(9), seq, 1, result),
         () => index.replace(0, 1, seq, Uint32Array.of(1), new Uint8Array(2), seq, 1, result),
+        () => index.exclusiveWithin(1, seq, 1, Uint32Array.of(2), new Uint32Array(1)),
+        () => index.exclusiveWithin(1, seq, 0, Uint32Array.of(1), new Uint32Array(1)),
+        () => index.exclusiveWithin(1, seq, 1, Uint32Array.of(1), new Uint32Array(2)),
+        () => index.exclusiveWithin(1, seq, 1, [1], new Uint32Array(1)),
+        () => index.fairWithin(seq, Uint32Array.of(0, 2), new Float64Array(2)),
+        () => index.fairWithin(seq, Uint32Array.of(1), new Uint32Array(1)),
+        () => index.fairWithin(seq, Uint32Array.of(1), new Float64Array(0)),
+        () => index.enumerateExclusive(1, 1),
+        () => index.enumerateExclusive(0, -1),
         () => addon.createIndex(),
         () => addon.createIndex({}),
       ];
@@ -148,6 +157,7 @@ describe.runIf(backend().name === 'native')('the addon', () => {
       type,
       ...[length, type, type, range, range, range],
       ...[type, range, range, range],
+      ...[range, range, length, type, range, type, length, range, range],
       ...[type, type],
     ]);
   });
