@@ -3,8 +3,8 @@ import { invalidArgType, outOfRange } from '../errors.js';
 import { seam } from '../native/index.js';
 import { checkHash, checkHashes, checkOut } from '../validate.js';
 import { checkZ, DEFAULT_TARGET_FPP, filterBlocks, MAX_FILTER_BLOCKS } from './sizing.js';
+import { bytesOf, WORDS_A_BLOCK } from './words.js';
 
-const WORDS_A_BLOCK = 8;
 /** The fastest that this machine can run. */
 const path = seam.bloomPaths.at(-1)!;
 /** The key of a call that has one. */
@@ -131,10 +131,6 @@ export class BloomFilter {
     const words = BloomFilter.#wordsOf(this);
     return Buffer.compare(bytesOf(words), bytesOf(BloomFilter.#wordsOf(other, 'other'))) === 0;
   }
-}
-
-function bytesOf(words: Uint32Array): Uint8Array {
-  return new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
 }
 
 /** Of 32, counted in pairs, fours and bytes at once (Hacker's Delight, 5-1). */

@@ -7,6 +7,7 @@ import { checkBytes, checkChoice, checkInteger, checkName, checkOptions } from '
 import { BloomFilter } from './bloom-filter.js';
 import { checkZ, MAX_FILTER_BLOCKS } from './sizing.js';
 import type { DeltaFrame, SketchFrame, SketchHead } from './types.js';
+import { bytesOf, WORDS_A_BLOCK } from './words.js';
 
 /*
  * Sketch frame, version 1, little-endian:
@@ -28,7 +29,6 @@ const CHECKSUM_BYTES = 8;
 const MAX_NAME_BYTES = 0xffff;
 /** Of a frame, that of the format; of an index it is less. */
 const MAX_BLOCK_SIZE = 0xffff;
-const WORDS_A_BLOCK = 8;
 /** A block of a delta: its index, then its words. */
 const WORDS_A_PAIR = 1 + WORDS_A_BLOCK;
 
@@ -98,7 +98,7 @@ export function decodeFrame(bytes: Uint8Array, options?: DecodeFrameOptions): Sk
   switch (fields[FRAME.kind]) {
     case FRAME_KIND.full: {
       const filter = new BloomFilter(z);
-      new Uint8Array(filter.words.buffer).set(payload);
+      bytesOf(filter.words).set(payload);
       return { kind: 'full', ...head, filter };
     }
     case FRAME_KIND.delta:
@@ -154,10 +154,6 @@ function checkShare(what: string, value: unknown): number {
   if (typeof value !== 'number') throw invalidArgType(what, 'a number', value);
   if (!(value > 0 && value < 1)) throw outOfRange(what, 'above 0 and below 1', value);
   return value;
-}
-
-function bytesOf(words: Uint32Array): Uint8Array {
-  return new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
 }
 
 // ----------------------------------------------------------------------------------------------------------- reading
