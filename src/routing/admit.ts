@@ -40,6 +40,8 @@ export interface AdmitQuestion {
   readonly poolTokens: number;
   /** Pinned tokens that come free each second, as measured: gives a refusal for want of room its pause. */
   readonly freeTokensPerSecond?: number;
+  /** Makes the sketch of what the worker holds of the session (`sessionSketch`), where the router asked for it. */
+  readonly sketch?: (() => Uint8Array) | undefined;
 }
 
 export interface AdmitLimits {
@@ -60,6 +62,8 @@ export interface AdmitFigures {
   readonly availableTokens: number;
   /** When to ask again, in ms, as far as is known. */
   readonly recommendedPauseMs?: number | undefined;
+  /** What the worker holds of the session, a frame for `Router.onSessionSketch`; admitted or not, where it was asked for. */
+  readonly sketch?: Uint8Array;
 }
 
 export interface AdmittedAnswer extends AdmitFigures {
@@ -88,7 +92,12 @@ export function admit(question: AdmitQuestion, limits?: AdmitLimits): AdmitAnswe
   const residentTokens = Math.min(residentBlocks * rest.blockSize, inputLength);
   const requiredTokens = inputLength - rest.pinnedPromptTokens + rest.reservedOutput;
   const availableTokens = usableTokens - pinnedTokens;
-  const figures = { residentTokens, requiredTokens, availableTokens };
+  const figures = {
+    residentTokens,
+    requiredTokens,
+    availableTokens,
+    ...(rest.sketch && { sketch: rest.sketch() }),
+  };
 
   const resident = sessionKnown && residentTokens > 0;
   if (resident && inputLength - residentTokens > maxAppendTokens)
@@ -120,13 +129,17 @@ function checkQuestion(question: AdmitQuestion) {
     pinnedPromptTokens = 0,
     reservedOutput = 0,
     freeTokensPerSecond,
+    sketch,
     ...given
   } = question;
+  if (sketch !== undefined && typeof sketch !== 'function')
+    throw invalidArgType('sketch', 'a function', sketch);
   const inputLength = checkInteger('inputLength', given.inputLength, 0, MAX);
   const pinnedTokens = checkInteger('pinnedTokens', given.pinnedTokens, 0, MAX);
   return {
     inputLength,
     pinnedTokens,
+    sketch,
     residentBlocks: checkInteger('residentBlocks', given.residentBlocks, 0, MAX),
     blockSize: checkInteger('blockSize', blockSize, 1, MAX),
     sessionKnown: checkBoolean('sessionKnown', given.sessionKnown),

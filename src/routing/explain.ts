@@ -3,7 +3,7 @@ import { grouped } from '../text.js';
 import type { Candidates } from './candidates.js';
 import type { Policy, Ranking } from './policy/policy.js';
 import type { WorkerRecord } from './state/worker-table.js';
-import type { CandidateExplanation, RouteExplanation } from './types.js';
+import type { CandidateExplanation, RouteExplanation, SketchNote } from './types.js';
 
 export interface Explained {
   readonly policy: Policy;
@@ -12,11 +12,19 @@ export interface Explained {
   readonly workers: readonly WorkerRecord[];
   /** Workers that take no requests. */
   readonly others: readonly WorkerRecord[];
+  readonly noteOf: (worker: WorkerRecord) => SketchNote | undefined;
   /** Where migration moves the session instead of this place; −1: nowhere. */
   readonly moveTo: (place: number) => number;
 }
 
-export function explainRoute({ policy, candidates, workers, others, moveTo }: Explained): RouteExplanation {
+export function explainRoute({
+  policy,
+  candidates,
+  workers,
+  others,
+  noteOf,
+  moveTo,
+}: Explained): RouteExplanation {
   const ranking = policy.explain(candidates);
   const target = moveTo(ranking.winner);
   const winner = target < 0 ? ranking.winner : target;
@@ -27,6 +35,7 @@ export function explainRoute({ policy, candidates, workers, others, moveTo }: Ex
     counts: policy.counts,
     message: message(ranking, winner, workers, candidates),
     candidates: ranking.candidates.map(({ place, keys, lost }): CandidateExplanation => {
+      const sketch = noteOf(workers[place]!);
       const figure = (feature: Exclude<keyof Candidates, 'reserve'>) =>
         (candidates[feature] as Float64Array)[place]!;
       return {
@@ -42,6 +51,7 @@ export function explainRoute({ policy, candidates, workers, others, moveTo }: Ex
         pendingPrefillTokens: figure('pendingPrefillTokens'),
         numRequests: figure('numRequests'),
         ongoingDecodeTokens: figure('ongoingDecodeTokens'),
+        ...(sketch && { sketch }),
         keys,
         lost: place === winner ? undefined : (lost ?? 'its home is hot, and the session moves'),
       };

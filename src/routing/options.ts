@@ -6,6 +6,7 @@ import { checkChoice, checkInteger, checkName, checkOptions, checkTime } from '.
 import type { Policy } from './policy/policy.js';
 import { createPolicy } from './policy/spec.js';
 import { checkOwnName } from './residency.js';
+import type { SketchSettings } from './sketch-reader.js';
 import type { StateSettings } from './state/router-state.js';
 import type {
   AdmittedAs,
@@ -13,13 +14,14 @@ import type {
   RerouteOptions,
   Residency,
   RouterOptions,
+  RouterSketchOptions,
   RouterWorkerOptions,
 } from './types.js';
 
 export const DEFAULT_POLICY = 'kv-aware:overlap=fair:k=200:by=work';
 
 const ADMITTED: readonly AdmittedAs[] = ['direct', 'seed', 'reseed', 'fallback'];
-const RESIDENCIES: readonly Residency[] = ['estimate', 'exact', 'larger'];
+const RESIDENCIES: readonly Residency[] = ['estimate', 'exact', 'sketch', 'larger'];
 /** Tables of that many entries are laid out at once. */
 const MAX_ENTRIES = 2 ** 26;
 const MAX_BLOCKS = 0xffff_ffff;
@@ -28,6 +30,7 @@ const HOUR_MS = 3_600_000;
 export interface RouterSettings {
   readonly policy: Policy;
   readonly residency: Residency;
+  readonly sketches: SketchSettings | undefined;
   readonly recordAt: 'finish' | 'route';
   readonly partialLastBlock: boolean;
   readonly namespace: Namespace;
@@ -43,6 +46,7 @@ export function checkRouterOptions(options: RouterOptions | undefined): RouterSe
     blockSize = DEFAULT_BLOCK_SIZE,
     namespace = {},
     residency = 'estimate',
+    sketches,
     recordAt = 'finish',
     maxSessions = 65_536,
     sessionIdleMs = HOUR_MS,
@@ -62,7 +66,8 @@ export function checkRouterOptions(options: RouterOptions | undefined): RouterSe
   const { evictedHistory = 0 } = checkOptions(index, 'index');
   return {
     policy: isPolicy(policy) ? checkPolicy(policy) : createPolicy(policy),
-    residency: checkChoice('residency', residency, RESIDENCIES),
+    residency: checkResidency(residency, sketches),
+    sketches: sketches === undefined ? undefined : checkSketches(sketches),
     recordAt: checkChoice('recordAt', recordAt, ['finish', 'route']),
     partialLastBlock,
     namespace,
@@ -90,9 +95,12 @@ export interface CheckedWorkerOptions {
   readonly poolTokens: number | undefined;
 }
 
-export function checkRouterWorkerOptions(options: RouterWorkerOptions | undefined): CheckedWorkerOptions {
+export function checkRouterWorkerOptions(
+  options: RouterWorkerOptions | undefined,
+  sketches: object | undefined,
+): CheckedWorkerOptions {
   const { residency, capacity, ttlMs, poolTokens } = checkOptions(options);
-  if (residency !== undefined) checkChoice('residency', residency, RESIDENCIES);
+  if (residency !== undefined) checkResidency(residency, sketches);
   if (capacity !== undefined) checkInteger('capacity', capacity, 1, MAX_BLOCKS);
   if (ttlMs !== undefined) checkTime('ttlMs', ttlMs);
   if (poolTokens !== undefined) checkInteger('poolTokens', poolTokens, 1, Number.MAX_SAFE_INTEGER);
@@ -129,6 +137,28 @@ export function checkWithout(options: RerouteOptions | undefined): ReadonlySet<s
 export function checkAdmitted(options: DispatchedOptions | undefined): AdmittedAs | undefined {
   const { admitted } = checkOptions(options);
   return admitted === undefined ? undefined : checkChoice('admitted', admitted, ADMITTED);
+}
+
+function checkResidency(residency: unknown, sketches: object | undefined): Residency {
+  const checked = checkChoice('residency', residency, RESIDENCIES);
+  if (checked === 'sketch' && sketches === undefined)
+    throw outOfRange('residency', 'another one where the router has no option sketches', residency);
+  return checked;
+}
+
+function checkSketches(sketches: RouterSketchOptions): SketchSettings {
+  const {
+    source,
+    maxStalenessMs = 10_000,
+    whenStale = 'discount',
+  } = checkOptions(sketches, 'sketches') as RouterSketchOptions;
+  if (typeof source?.follow !== 'function')
+    throw invalidArgType('sketches.source', 'a SketchSubscriber', source);
+  return {
+    source,
+    maxStalenessMs: checkTime('sketches.maxStalenessMs', maxStalenessMs),
+    whenStale: checkChoice('sketches.whenStale', whenStale, ['discount', 'ignore']),
+  };
 }
 
 function checkMigration(migration: NonNullable<RouterOptions['migration']>) {

@@ -1,8 +1,12 @@
 import { outOfRange } from '../errors.js';
 import { KvIndex, type KvIndexOptions, type WorkerHandle } from '../kv-index/index.js';
+import type { BloomFilter } from '../sketch/bloom-filter.js';
+import type { FollowedSketch } from '../sketch/types.js';
 import type { Candidates } from './candidates.js';
 import type { Counts } from './policy/policy.js';
+import { SketchReader, type SketchSettings } from './sketch-reader.js';
 import type { WorkerRecord } from './state/worker-table.js';
+import type { Residency, SketchNote } from './types.js';
 
 /** How the index's workers that are fed here are named after the router's; no worker of a router ends so. */
 const ESTIMATE = ' (estimate)';
@@ -22,8 +26,10 @@ export interface Places {
   slots: readonly number[];
   /** Undefined: it has no estimate. */
   estimate: WorkerHandle | undefined;
-  /** Beside an estimate, prompts of requests that were routed and are not prefilled, counted; undefined: none is kept. */
+  /** Beside an estimate or a sketch, prompts of requests that were routed and are not prefilled, counted; undefined: none is kept. */
   expected: WorkerHandle | undefined;
+  /** What the worker publishes; undefined: it is not followed. */
+  sketch: FollowedSketch | undefined;
   /** Of the estimate. */
   options: EstimateOptions;
 }
@@ -36,13 +42,19 @@ export interface Expectation {
   readonly blocks: number;
 }
 
+/** How a worker's residency is known. */
+const isEstimated = (residency: Residency) => residency === 'estimate' || residency === 'larger';
+const isStored = (residency: Residency) => residency === 'exact' || residency === 'larger';
+const isSketched = (residency: Residency) => residency === 'sketch' || residency === 'larger';
+
 /**
  * What the workers of a router hold, in the slots of a `KvIndex`: of each worker an estimate that is fed here, or what
- * others store under the worker's name, or both.
+ * others store under the worker's name; or by a sketch that the worker publishes; or all of these.
  */
 export class ResidencyView {
   readonly index: KvIndex;
   readonly #expects: boolean;
+  readonly #sketches: SketchReader | undefined;
   readonly #workers = new Set<WorkerRecord>();
   #membership = -1;
   /** Outputs of the index, one element a slot. */
@@ -50,19 +62,35 @@ export class ResidencyView {
   #any = { mode: 'set' as const, out: new Uint32Array(0) };
   #exclusive = { maxOwners: 1, out: new Uint32Array(0) };
   #fair = { out: new Float64Array(0) };
+  /** One element a worker. */
+  #exclusiveWithin = { maxOwners: 1, out: new Uint32Array(0) };
+  #fairWithin = { out: new Float64Array(0) };
 
   /** `expects`: prompts count on their worker from when they are routed. */
-  constructor(options: KvIndexOptions, expects: boolean) {
+  constructor(options: KvIndexOptions, expects: boolean, sketches: SketchSettings | undefined) {
     this.index = new KvIndex(options);
     this.#expects = expects;
+    this.#sketches = sketches && new SketchReader(sketches);
+  }
+
+  close(): void {
+    for (const { places } of this.#workers) places.sketch?.close();
+    this.index.close();
   }
 
   /** Gives the worker the slots that its residency needs; what is omitted of a present estimate stays as it is. */
   join(worker: WorkerRecord, { capacity, ttlMs }: EstimateOptions): void {
     const { options: before } = worker.places;
     const options = { capacity: capacity ?? before.capacity, ttlMs: ttlMs ?? before.ttlMs };
-    if (worker.residency !== 'exact') this.#addEstimate(worker.name, options);
-    if (worker.residency !== 'estimate') this.index.addWorker(worker.name);
+    if (this.#sketches && isSketched(worker.residency))
+      worker.places.sketch ??= this.#sketches.follow(worker.name);
+    try {
+      if (isEstimated(worker.residency)) this.#addEstimate(worker.name, options);
+      if (isStored(worker.residency)) this.index.addWorker(worker.name);
+    } catch (error) {
+      if (!this.#workers.has(worker)) this.#unfollow(worker);
+      throw error;
+    }
     worker.places.options = options;
     if (this.#workers.has(worker)) return;
     this.#workers.add(worker);
@@ -80,6 +108,7 @@ export class ResidencyView {
   /** Forgets a record; `leaves`: the index forgets what the worker's name holds, too. */
   forget(worker: WorkerRecord, leaves: boolean): void {
     this.#workers.delete(worker);
+    this.#unfollow(worker);
     worker.places.estimate = undefined;
     worker.places.expected = undefined;
     if (!leaves) return;
@@ -87,6 +116,11 @@ export class ResidencyView {
     for (const handle of this.index.workers()) {
       if (names.includes(handle.name)) this.index.removeWorker(handle);
     }
+  }
+
+  #unfollow({ places }: WorkerRecord): void {
+    places.sketch?.close();
+    places.sketch = undefined;
   }
 
   /** The estimate learns that the worker holds these blocks. */
@@ -119,6 +153,27 @@ export class ResidencyView {
     if (estimate) this.index.refresh(estimate, hashes, { nowMs });
   }
 
+  /**
+   * Of the session, the worker holds what this filter has: blocks of the estimate that the session alone owns, and that do
+   * not test positive, leave it. How many did.
+   */
+  correct({ places }: WorkerRecord, session: string, filter: BloomFilter): number {
+    this.#resolve();
+    const { estimate } = places;
+    if (!estimate) return 0;
+    const hashes = this.index.enumerateExclusive(estimate, session);
+    const held = filter.test(hashes);
+    return this.index.remove(
+      estimate,
+      hashes.filter((_, i) => held[i] === 0),
+    ).applied;
+  }
+
+  /** What the router thinks of the worker's sketch; undefined: it follows none. */
+  noteOf(worker: WorkerRecord): SketchNote | undefined {
+    return this.#sketches?.note(worker);
+  }
+
   /** Fills `overlapBlocks` and `counted` of the workers that stand in these places. */
   measure(
     candidates: Candidates,
@@ -130,17 +185,35 @@ export class ResidencyView {
     this.#resolve();
     const { index } = this;
     const leading = index.overlap(hashes, this.#leading);
-    this.#fill(candidates.overlapBlocks, workers, leading);
+    const { overlapBlocks, counted } = candidates;
+    this.#fill(overlapBlocks, workers, leading);
+    // By slot and by sketch: more leading blocks never count less, so that the larger of both counts is that of the larger.
+    const sketched = this.#sketches?.leading(workers, hashes);
+    if (sketched) raise(overlapBlocks, sketched);
     if (overlap === 'prefix') {
-      candidates.counted.set(candidates.overlapBlocks);
+      counted.set(overlapBlocks);
     } else if (overlap === 'set') {
-      this.#fill(candidates.counted, workers, index.overlap(hashes, this.#any));
+      this.#fill(counted, workers, index.overlap(hashes, this.#any));
+      if (sketched) raise(counted, this.#sketches!.anywhere(workers, hashes));
     } else if (overlap === 'exclusive') {
       this.#exclusive.maxOwners = maxOwners;
-      this.#fill(candidates.counted, workers, index.exclusiveOverlap(session, hashes, this.#exclusive));
+      this.#fill(counted, workers, index.exclusiveOverlap(session, hashes, this.#exclusive));
+      if (!sketched) return;
+      this.#fitWithin(sketched.length);
+      this.#exclusiveWithin.maxOwners = maxOwners;
+      raise(counted, index.exclusiveWithin(session, hashes, sketched, this.#exclusiveWithin));
     } else {
-      this.#fill(candidates.counted, workers, index.fairOverlap(hashes, this.#fair));
+      this.#fill(counted, workers, index.fairOverlap(hashes, this.#fair));
+      if (!sketched) return;
+      this.#fitWithin(sketched.length);
+      raise(counted, index.fairWithin(hashes, sketched, this.#fairWithin));
     }
+  }
+
+  #fitWithin(workers: number): void {
+    if (this.#fairWithin.out.length === workers) return;
+    this.#exclusiveWithin = { maxOwners: 1, out: new Uint32Array(workers) };
+    this.#fairWithin = { out: new Float64Array(workers) };
   }
 
   #fill(column: Float64Array, workers: readonly WorkerRecord[], bySlot: Uint32Array | Float64Array): void {
@@ -158,7 +231,7 @@ export class ResidencyView {
     this.#dropStrangers();
     for (const { name, residency, places } of this.#workers) {
       if (residency === 'exact') continue;
-      places.estimate = this.#addEstimate(name, places.options);
+      if (isEstimated(residency)) places.estimate = this.#addEstimate(name, places.options);
       if (this.#expects) places.expected = this.#addExpected(name, places.expected);
     }
     const byName = new Map<string, number[]>();
@@ -170,7 +243,7 @@ export class ResidencyView {
     for (const { name, residency, places } of this.#workers) {
       const { estimate, expected } = places;
       const own = [estimate, expected].flatMap((handle) => (handle ? [handle.slot] : []));
-      places.slots = residency === 'estimate' ? own : [...own, ...(byName.get(name) ?? [])];
+      places.slots = isStored(residency) ? [...own, ...(byName.get(name) ?? [])] : own;
     }
     const { slotCount } = index;
     this.#leading = { out: new Uint32Array(slotCount) };
@@ -199,6 +272,11 @@ export class ResidencyView {
     if (expected !== before) this.index.clear(expected);
     return expected;
   }
+}
+
+/** Each place of the column is at least this. */
+function raise(column: Float64Array, least: Uint32Array | Float64Array): void {
+  for (let place = 0; place < least.length; place++) column[place] = Math.max(column[place]!, least[place]!);
 }
 
 export function checkOwnName(name: string): string {

@@ -2,6 +2,8 @@
 
 import { invalidArgType, KvidxError, outOfRange } from '../errors.js';
 import type { KvIndex } from '../kv-index/index.js';
+import { BloomFilter } from '../sketch/bloom-filter.js';
+import { badFrame, decodeFrame } from '../sketch/frame.js';
 import { checkName, checkTime } from '../validate.js';
 import { Chooser, type Question } from './chooser.js';
 import { explainRoute } from './explain.js';
@@ -59,7 +61,7 @@ export class Router {
     const settings = checkRouterOptions(options);
     this.#settings = settings;
     this.#reader = new RequestReader(settings);
-    this.#residency = new ResidencyView(settings.index, settings.recordAt === 'route');
+    this.#residency = new ResidencyView(settings.index, settings.recordAt === 'route', settings.sketches);
     const events = {
       sessionEnded: ({ name }: SessionRecord) => void this.index.endSession(name),
       requestEnded: (request: RequestRecord) => {
@@ -95,7 +97,7 @@ export class Router {
    * given, one that comes back has those that it had. It starts at the others' smallest `assigned` and `work`.
    */
   addWorker(name: string, options?: RouterWorkerOptions): void {
-    const { residency, poolTokens, ...estimate } = checkRouterWorkerOptions(options);
+    const { residency, poolTokens, ...estimate } = checkRouterWorkerOptions(options, this.#settings.sketches);
     checkWorker(name);
     const { workers } = this.#state;
     const before = workers.find(name);
@@ -232,6 +234,7 @@ export class Router {
       candidates: this.#chooser.candidates,
       workers: workers.up,
       others: [...workers.all()].filter(({ status }) => status !== 'up'),
+      noteOf: (worker) => this.#residency.noteOf(worker),
       moveTo: (place) => this.#chooser.moveFrom(place, question),
     });
   }
@@ -294,6 +297,30 @@ export class Router {
   }
 
   /**
+   * The worker that is offered this request tells what it holds of the request's session: a frame of `sessionSketch`, from an
+   * admission's answer. What of the worker's estimate this session alone owns, and the sketch does not have, leaves the
+   * estimate; answers how many blocks did. Blocks that the session shares are in no session's sketch and stay. Another
+   * router's sessions are unknown here: what they share with this one counts as shared there, and leaves the estimate too.
+   * ERR_KVIDX_BAD_FRAME: a damaged frame, or of another session, worker or block size. ERR_KVIDX_OUT_OF_RANGE: the request is
+   * not routed, or was dispatched.
+   */
+  onSessionSketch(requestId: string, frame: Uint8Array): number {
+    this.#checkOpen();
+    const sketch = decodeFrame(frame, { blockSize: this.blockSize });
+    const { worker, session } = this.#state.waiting(requestId, this.#now());
+    if (!worker) throw outOfRange('requestId', 'that of a request that has a worker', requestId);
+    if (sketch.worker !== worker.name || sketch.session !== session.name) {
+      const { worker: other, session: told = 'none' } = sketch;
+      throw badFrame(
+        `its session is ${told} and its worker ${other}, not ${session.name} and ${worker.name}`,
+      );
+    }
+    if (sketch.kind === 'delta') throw badFrame('it is a delta, and only full frames stand alone');
+    const filter = sketch.kind === 'full' ? sketch.filter : new BloomFilter(1);
+    return this.#residency.correct(worker, session.name, filter);
+  }
+
+  /**
    * Calls `callback` once, when the request's prefill is over or will not be: at its first token, its end of any kind, or a
    * refusal. At once when there is no such request. It may call the router; what it throws becomes a warning of the process.
    */
@@ -330,7 +357,7 @@ export class Router {
   stats(): RouterStats {
     const { workers, sessions, requests, counters, ignoredHooks } = this.#state;
     return {
-      workers: workers.stats(this.#now()),
+      workers: workers.stats(this.#now(), (worker) => this.#residency.noteOf(worker)),
       sessions: sessions.size,
       requests: requests.size,
       ...counters,
@@ -338,9 +365,9 @@ export class Router {
     };
   }
 
-  /** Frees the index. Afterwards every call that needs it throws ERR_KVIDX_CLOSED. */
+  /** Frees the index, and follows no sketches any more. Afterwards every call that needs it throws ERR_KVIDX_CLOSED. */
   close(): void {
-    this.index.close();
+    this.#residency.close();
   }
 
   /** As `close`, for `using`. */

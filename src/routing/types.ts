@@ -1,15 +1,17 @@
 import type { ExtraKeys } from '../hash/extra-keys.js';
 import type { Namespace } from '../hash/namespace.js';
 import type { KvIndexOptions } from '../kv-index/index.js';
+import type { Degraded, SketchSource } from '../sketch/types.js';
 import type { Counts, Policy, RankedKey } from './policy/policy.js';
 import type { PolicySpec } from './policy/spec.js';
 
 /**
  * How a router knows what a worker holds. `estimate`: from the requests it sent there, an LRU of the worker's `capacity`.
- * `exact`: from what is stored for workers of that name in `router.index`, by whoever follows the engine. `larger`: both,
- * and of each worker the larger overlap.
+ * `exact`: from what is stored for workers of that name in `router.index`, by whoever follows the engine. `sketch`: from the
+ * Bloom sketches that the worker publishes (`sketches`). `larger`: all of these that there are, and of each worker the
+ * largest overlap.
  */
-export type Residency = 'estimate' | 'exact' | 'larger';
+export type Residency = 'estimate' | 'exact' | 'sketch' | 'larger';
 
 /** `up`: takes requests. `draining`: takes none, those under way end in peace. `down`: failed, takes none. */
 export type WorkerStatus = 'up' | 'draining' | 'down';
@@ -23,8 +25,11 @@ export interface RouterOptions {
   readonly namespace?: Namespace;
   /** Default of workers. Default `estimate`. */
   readonly residency?: Residency;
+  /** Where sketches come from; needed for residency `sketch`. */
+  readonly sketches?: RouterSketchOptions;
   /**
-   * When a prompt counts on its worker, where that is estimated: when its request ended well (`finish`, the default), or
+   * When a prompt counts on its worker, where that is estimated (with sketches: from when it is routed until it is prefilled,
+   * or not at all): when its request ended well (`finish`, the default), or
    * already when it is routed (`route`), so that siblings of one burst meet where the first of them went. What a worker
    * refused, or never prefilled, counts no longer then.
    */
@@ -60,6 +65,27 @@ export interface RouterOptions {
    * went by since, which never goes back.
    */
   readonly now?: () => number;
+}
+
+export interface RouterSketchOptions {
+  /** A `SketchSubscriber`: it follows the workers from when they join, until they leave or the router is closed. */
+  readonly source: SketchSource;
+  /** A sketch that is older, in ms, is stale. Default 10,000: ten times the pause between a publisher's frames. */
+  readonly maxStalenessMs?: number;
+  /**
+   * What becomes of a stale sketch: it counts for a share `maxStalenessMs` / age of its blocks (`discount`, the default), or
+   * for nothing (`ignore`).
+   */
+  readonly whenStale?: 'discount' | 'ignore';
+}
+
+/** What the router thinks of a worker's sketch. */
+export interface SketchNote {
+  /** Undefined: none has come yet. */
+  readonly ageMs: number | undefined;
+  readonly degraded: Degraded | undefined;
+  /** The share of its blocks that counts: 1 while it is not stale. */
+  readonly trust: number;
 }
 
 export interface MigrationOptions {
@@ -141,6 +167,8 @@ export interface CandidateExplanation {
   readonly pendingPrefillTokens: number;
   readonly numRequests: number;
   readonly ongoingDecodeTokens: number;
+  /** Where a sketch tells what it holds. */
+  readonly sketch?: SketchNote;
   /** The policy's score, most important part first. */
   readonly keys: readonly RankedKey[];
   /** Why it does not get the request; undefined for the winner. */
@@ -173,6 +201,8 @@ export interface RouterWorkerStats {
   readonly ongoingDecodeTokens: number;
   /** Prompt tokens of the requests under way. */
   readonly runningTokens: number;
+  /** Where a sketch tells what it holds. */
+  readonly sketch?: SketchNote;
 }
 
 /** Hooks that changed nothing. */

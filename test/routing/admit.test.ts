@@ -229,3 +229,31 @@ describe('bad input', () => {
       expect(codeOf(() => admit(question as never))).toBe(TYPE);
   });
 });
+
+describe('the session’s sketch', () => {
+  const sketch = Uint8Array.of(1, 2, 3);
+
+  test('comes with every answer where it is asked for, and is made once', () => {
+    let made = 0;
+    const counting = {
+      sketch: () => {
+        made += 1;
+        return sketch;
+      },
+    };
+    for (const question of [RESIDENT, STRANGER, { ...RESIDENT, inputLength: 1_000_000 }]) {
+      expect(admit({ ...question, ...counting }).sketch).toBe(sketch);
+      expect(admit(question)).not.toHaveProperty('sketch');
+    }
+    expect(made).toBe(3);
+  });
+
+  test('is not made for a wrong question, and only by a function', () => {
+    expect(codeOf(() => admit({ ...RESIDENT, sketch: sketch as never }))).toBe('ERR_KVIDX_INVALID_ARG_TYPE');
+    const never = () => expect.unreachable();
+    expect(codeOf(() => admit({ ...RESIDENT, sketch: never, poolTokens: 0 }))).toBe('ERR_KVIDX_OUT_OF_RANGE');
+    expect(codeOf(() => admit({ ...RESIDENT, sketch: never }, { poolShare: 2 }))).toBe(
+      'ERR_KVIDX_OUT_OF_RANGE',
+    );
+  });
+});

@@ -56,7 +56,10 @@ export class Dispatcher {
     'seed-budget': 0,
     gone: 0,
   };
-  readonly #counters = { pending: 0, aborted: 0, failed: 0, lateAnswers: 0, releases: 0, releaseErrors: 0 };
+  readonly #counters = {
+    ...{ pending: 0, aborted: 0, failed: 0 },
+    ...{ badSketches: 0, lateAnswers: 0, releases: 0, releaseErrors: 0 },
+  };
   #nextFallback = 0;
   #nextPrefill = 0;
 
@@ -106,14 +109,14 @@ export class Dispatcher {
     signal: AbortSignal | undefined,
     decision: Decision,
   ): Flight {
-    const { backoff, maxPauseMs, random } = this.#settings;
+    const { backoff, maxPauseMs, random, sketches: wantsSketch } = this.#settings;
     const { requestId, cachedTokens, newTokens } = decision;
     const inputLength = cachedTokens + newTokens;
     // Others run before the later workers are asked, and may use the array again.
     const copied = seqHashes && { seqHashes: new BigUint64Array(seqHashes) };
     return {
       requestId,
-      question: { requestId, session, inputLength, ...copied },
+      question: { requestId, session, inputLength, wantsSketch, ...copied },
       signal,
       backoff: new Backoff(backoff, maxPauseMs, random),
       attempts: [],
@@ -165,6 +168,7 @@ export class Dispatcher {
     let taken = false;
     try {
       signal?.throwIfAborted();
+      this.#readSketch(requestId, reply);
       const { outcome } = reply;
       if (!isAdmitted(outcome)) return reply;
       if (outcome !== 'direct') {
@@ -181,6 +185,16 @@ export class Dispatcher {
         permit?.();
         if (reply.reserved) this.#release(worker, requestId);
       }
+    }
+  }
+
+  /** What the worker holds of the session counts before anything else is decided by its answer. */
+  #readSketch(requestId: string, { sketch }: Reply): void {
+    if (sketch === undefined || !this.#settings.sketches) return;
+    try {
+      this.#router.onSessionSketch?.(requestId, sketch as Uint8Array);
+    } catch {
+      this.#counters.badSketches += 1;
     }
   }
 

@@ -13,6 +13,7 @@ export interface DispatcherSettings {
   readonly backoff: Required<BackoffOptions>;
   readonly maxPauseMs: number;
   readonly seeds: SeedLimits;
+  readonly sketches: boolean;
   readonly prefillWorkers: readonly string[];
   readonly random: Random;
   readonly clock: Clock;
@@ -43,13 +44,16 @@ export function checkDispatcherOptions(options: DispatcherOptions): DispatcherSe
     maxQueuedSeeds = 64,
     seedDeadlineMs = 10_000,
     seedLeaseMs = 120_000,
+    sketches = false,
     prefillWorkers = [],
     seed = Math.floor(Math.random() * 2 ** 32),
     clock = systemClock,
   } = checkOptions(options) as DispatcherOptions;
   if (!Array.isArray(prefillWorkers))
     throw invalidArgType('prefillWorkers', 'an array of names', prefillWorkers);
+  if (typeof sketches !== 'boolean') throw invalidArgType('sketches', 'a boolean', sketches);
   return {
+    sketches,
     admit: checkFunction('admit', admit),
     release: checkFunction('release', release),
     admitTimeoutMs: checkDelay('admitTimeoutMs', admitTimeoutMs),

@@ -10,6 +10,8 @@ export interface Reply {
   readonly reserved: boolean;
   /** Finite, 0 or more. */
   readonly recommendedPauseMs?: number | undefined;
+  /** Of the session, as it was answered. */
+  readonly sketch?: unknown;
   /** What the call threw, or what is wrong with its answer. */
   readonly error?: unknown;
 }
@@ -33,9 +35,10 @@ export function readAnswer(answer: unknown): Reply {
     const { admitted } = fields;
     if (typeof admitted !== 'boolean') throw invalidArgType('admitted', 'a boolean', admitted);
     reserved = admitted;
-    if (admitted) return { outcome: checkChoice('as', fields.as, ADMITTED), reserved };
+    const { sketch } = fields;
+    if (admitted) return { outcome: checkChoice('as', fields.as, ADMITTED), reserved, sketch };
     const outcome = checkChoice('reason', fields.reason, REASONS);
-    return { outcome, reserved, recommendedPauseMs: pauseOf(fields.recommendedPauseMs) };
+    return { outcome, reserved, sketch, recommendedPauseMs: pauseOf(fields.recommendedPauseMs) };
   } catch (error) {
     // One of the above, or what a getter threw.
     return { outcome: 'nonsense', reserved, error };

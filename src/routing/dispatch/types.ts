@@ -19,6 +19,8 @@ export interface DispatchRouter {
   onReject(requestId: string): boolean;
   onError(requestId: string): boolean;
   whenPrefilled(requestId: string, callback: () => void): void;
+  /** Needed where `sketches` are asked for. */
+  onSessionSketch?(requestId: string, frame: Uint8Array): number;
   workers(): readonly { readonly name: string; readonly status: WorkerStatus }[];
 }
 
@@ -33,14 +35,19 @@ export interface AdmissionRequest {
   readonly firstTurn: boolean;
   /** This worker's own copy of the request's, if it has them: `BigUint64Array[⌊inputLength / blockSize⌋]`. */
   readonly seqHashes?: BigUint64Array;
+  /** The answer is to have the session's `sketch`, whatever else it says. */
+  readonly wantsSketch: boolean;
   /** Aborted when the answer would come too late. */
   readonly signal: AbortSignal;
 }
 
-/** What is read of a worker's answer; an `AdmitAnswer` has it. A pause that is not finite, 0 or more, is none. */
+/**
+ * What is read of a worker's answer; an `AdmitAnswer` has it. A pause that is not finite, 0 or more, is none; a sketch that
+ * does not fit is counted, and nothing else.
+ */
 export type AdmissionReply =
-  | Pick<AdmittedAnswer, 'admitted' | 'as'>
-  | Pick<RefusedAnswer, 'admitted' | 'reason' | 'recommendedPauseMs'>;
+  | Pick<AdmittedAnswer, 'admitted' | 'as' | 'sketch'>
+  | Pick<RefusedAnswer, 'admitted' | 'reason' | 'recommendedPauseMs' | 'sketch'>;
 
 export interface DispatcherOptions {
   /** Asks a worker; what it throws, or answers that is no `AdmissionReply`, is a refusal. */
@@ -64,6 +71,8 @@ export interface DispatcherOptions {
   readonly seedDeadlineMs?: number;
   /** After so long a seed no longer counts, even if its prefill was never said to be over, in ms. Default 120,000. */
   readonly seedLeaseMs?: number;
+  /** Ask workers what they hold of the session, and mend their estimates by it. Default false. */
+  readonly sketches?: boolean;
   /** Prefill workers, given in turn to what is not direct. Default: none. */
   readonly prefillWorkers?: readonly string[];
   /** Of the jitter, 0 … 2^32 − 1. Default: a random one. */
@@ -131,6 +140,8 @@ export interface DispatcherStats {
   readonly aborted: number;
   /** Ended with any other error after they were routed. */
   readonly failed: number;
+  /** Sketches in answers that were damaged, or not of this session, worker and block size. */
+  readonly badSketches: number;
   /** Answers that came when nobody waited for them any more. */
   readonly lateAnswers: number;
   /** Calls of `release`, and those of them that failed. */

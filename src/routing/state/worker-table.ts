@@ -1,6 +1,6 @@
 import { KvidxError } from '../../errors.js';
 import type { Places } from '../residency.js';
-import type { Residency, RouterWorkerStats, WorkerStatus } from '../types.js';
+import type { Residency, RouterWorkerStats, SketchNote, WorkerStatus } from '../types.js';
 import type { RequestRecord } from './request-table.js';
 import { WorkScale } from './work-scale.js';
 
@@ -20,6 +20,7 @@ export class WorkerRecord {
     slots: [],
     estimate: undefined,
     expected: undefined,
+    sketch: undefined,
     options: { capacity: undefined, ttlMs: undefined },
   };
 
@@ -179,21 +180,25 @@ export class WorkerTable {
     return 1 / this.#scale.weight(nowMs);
   }
 
-  stats(nowMs: number): RouterWorkerStats[] {
+  stats(nowMs: number, noteOf: (worker: WorkerRecord) => SketchNote | undefined): RouterWorkerStats[] {
     const unit = this.workUnit(nowMs);
-    return [...this.#byName.values()].map((worker) => ({
-      worker: worker.name,
-      status: worker.status,
-      residency: worker.residency,
-      routed: worker.routed,
-      inflight: worker.inflight,
-      assigned: worker.assigned,
-      work: worker.work * unit,
-      pendingPrefillTokens: worker.pendingPrefillTokens,
-      numRequests: worker.inflight,
-      ongoingDecodeTokens: worker.ongoingDecodeTokens,
-      runningTokens: worker.runningTokens,
-    }));
+    return Array.from(this.#byName.values(), (worker) => {
+      const sketch = noteOf(worker);
+      return {
+        worker: worker.name,
+        status: worker.status,
+        residency: worker.residency,
+        routed: worker.routed,
+        inflight: worker.inflight,
+        assigned: worker.assigned,
+        work: worker.work * unit,
+        pendingPrefillTokens: worker.pendingPrefillTokens,
+        numRequests: worker.inflight,
+        ongoingDecodeTokens: worker.ongoingDecodeTokens,
+        runningTokens: worker.runningTokens,
+        ...(sketch && { sketch }),
+      };
+    });
   }
 
   #rescale(nowMs: number): void {

@@ -4,7 +4,14 @@ import type { Reply } from '../../../src/routing/dispatch/reply.js';
 import type { AdmissionRequest, DispatcherOptions } from '../../../src/routing/dispatch/types.js';
 import { admitted, never, outcome, refused, settled, VirtualClock } from './support.js';
 
-const QUESTION = { requestId: 'r', session: 's', inputLength: 100, newTokens: 52, firstTurn: true };
+const QUESTION = {
+  requestId: 'r',
+  session: 's',
+  inputLength: 100,
+  newTokens: 52,
+  firstTurn: true,
+  wantsSketch: false,
+};
 
 function asking(answer: (request: AdmissionRequest, worker: string) => unknown, signal?: AbortSignal) {
   const clock = new VirtualClock();

@@ -53,8 +53,9 @@ describe('a worker that takes the request', () => {
     );
     await outcome(clock, dispatcher.dispatch({ tokens: [1], session: 's', requestId: 'r' }));
     const signal = expect.any(AbortSignal);
-    const known = { requestId: 'r', session: 's', inputLength: 100, newTokens: 52, firstTurn: true, signal };
-    expect(asked).toEqual([['a', known]]);
+    const known = { requestId: 'r', session: 's', inputLength: 100, newTokens: 52, firstTurn: true };
+    const asks = { ...known, wantsSketch: false, signal };
+    expect(asked).toEqual([['a', asks]]);
   });
 
   test('is asked with the hashes as they were, whatever the caller does with the array', async () => {
