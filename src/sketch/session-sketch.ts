@@ -1,4 +1,5 @@
-import type { KvIndex, WorkerHandle } from '../kv-index/index.js';
+import { invalidArgType } from '../errors.js';
+import { KvIndex, type WorkerHandle } from '../kv-index/index.js';
 import { checkOptions, checkTime } from '../validate.js';
 import { BloomFilter } from './bloom-filter.js';
 import { encodeFrame } from './frame.js';
@@ -31,6 +32,7 @@ export function sessionSketch(
   const { targetFpp = DEFAULT_TARGET_FPP, nowMs = Date.now(), epoch } = checkOptions(options);
   checkTargetFpp(targetFpp);
   const timestampMs = Math.floor(checkTime('nowMs', nowMs));
+  if (!(index instanceof KvIndex)) throw invalidArgType('index', 'a KvIndex', index);
   const hashes = index.enumerateExclusive(worker, session);
   return encodeFrame({
     kind: 'full',

@@ -1,0 +1,33 @@
+export { BloomFilter } from './bloom-filter.js';
+export { type DecodeFrameOptions, decodeFrame, encodeFrame, SCHEME_XXH64_V1 } from './frame.js';
+export { type FromParquetOptions, fromParquet, toParquet } from './parquet.js';
+export { type SessionSketchOptions, sessionSketch } from './session-sketch.js';
+export {
+  bitsPerKey,
+  expectedFpp,
+  expectedInflation,
+  filterBlocks,
+  keyCapacity,
+  MAX_FILTER_BLOCKS,
+  parquetBits,
+} from './sizing.js';
+export { type SketchOverlap, sketchOverlap } from './sketch-overlap.js';
+export type { SketchTransport } from './transport/transport.js';
+export type {
+  ClearFrame,
+  Degraded,
+  DeltaFrame,
+  FollowedSketch,
+  FullFrame,
+  Published,
+  PublisherStats,
+  PublishOptions,
+  ResidentBlocks,
+  Sketch,
+  SketchFrame,
+  SketchHead,
+  SketchPublisherOptions,
+  SketchSource,
+  SketchSubscriberOptions,
+  SubscriberStats,
+} from './types.js';
