@@ -267,6 +267,30 @@ void fair_overlap(IndexObject& self, Info info) {
   index.fair_overlap(seq, output<double>(info[1], index.slot_count(), "out"));
 }
 
+/// How many leading hashes of seq to look at, several times.
+std::span<const uint32_t> lengths_within(Napi::Value value, SeqSpan seq) {
+  const auto lengths = input<uint32_t>(value, "lengths");
+  for (const uint32_t length : lengths) {
+    if (length > seq.size()) fail_range(value.Env(), "lengths must not be above the length of seq");
+  }
+  return lengths;
+}
+
+void exclusive_within(IndexObject& self, Info info) {
+  const Index& index = open(self, info);
+  const auto seq = input<SeqHash>(info[1], "seq");
+  const auto lengths = lengths_within(info[3], seq);
+  index.exclusive_within(integer(info[0], "session"), seq, integer(info[2], "maxOwners", 1), lengths,
+                         output<uint32_t>(info[4], lengths.size(), "out"));
+}
+
+void fair_within(IndexObject& self, Info info) {
+  const Index& index = open(self, info);
+  const auto seq = input<SeqHash>(info[0], "seq");
+  const auto lengths = lengths_within(info[1], seq);
+  index.fair_within(seq, lengths, output<double>(info[2], lengths.size(), "out"));
+}
+
 void lookup_tokens(IndexObject& self, Info info) {
   const ExtraKeys extra =
       extra_keys(info[3]);  // first, since reading an object's members may run a program's code
@@ -293,6 +317,12 @@ Napi::Value contains(IndexObject& self, Info info) {
 Napi::Value enumerate(IndexObject& self, Info info) {
   const Index& index = open(self, info);
   const auto hashes = index.enumerate(live_slot(index, info));
+  return copy_out<SeqHash>(info.Env(), hashes);
+}
+
+Napi::Value enumerate_exclusive(IndexObject& self, Info info) {
+  const Index& index = open(self, info);
+  const auto hashes = index.enumerate_exclusive(live_slot(index, info), integer(info[1], "session"));
   return copy_out<SeqHash>(info.Env(), hashes);
 }
 
@@ -385,9 +415,12 @@ Napi::Value create_index(Info info) {
                                  method<IndexObject, overlap>("overlap"),
                                  method<IndexObject, exclusive_overlap>("exclusiveOverlap"),
                                  method<IndexObject, fair_overlap>("fairOverlap"),
+                                 method<IndexObject, exclusive_within>("exclusiveWithin"),
+                                 method<IndexObject, fair_within>("fairWithin"),
                                  method<IndexObject, lookup_tokens>("lookupTokens"),
                                  method<IndexObject, contains>("contains"),
                                  method<IndexObject, enumerate>("enumerate"),
+                                 method<IndexObject, enumerate_exclusive>("enumerateExclusive"),
                                  method<IndexObject, evicted_by>("evictedBy"),
                                  method<IndexObject, stats>("stats"),
                                  method<IndexObject, snapshot>("snapshot"),

@@ -24,7 +24,8 @@
 // goes, last block first. Slots and indexes without a bound keep none of it.
 //
 // Costs, S stretches, D blocks, H holders of a run: query O(D) memcmp + S look-ups + Σ H; exclusive and fair overlap
-// the same + the run's owner steps; store the same plus one table insert a new block, and with a parent one look-up for
+// the same + the run's owner steps; within W lengths O(longest) memcmp + S look-ups + Σ owner steps + W log(owner steps),
+// and O(1) an unknown block; store the same plus one table insert a new block, and with a parent one look-up for
 // each run above it; own of a new session O(owners of the run) memmove; remove one table erase a block that nobody holds
 // any more; a call on a bounded slot one stamp item a stretch more, an eviction O(log items) and a remove; stats, validate,
 // snapshot and compact walk everything.
@@ -40,6 +41,7 @@
 #include "core/block_table.hpp"
 #include "core/evicted_history.hpp"
 #include "core/eviction_queue.hpp"
+#include "core/prefix_weights.hpp"
 #include "core/run.hpp"
 #include "core/run_side.hpp"
 #include "core/types.hpp"
@@ -136,6 +138,8 @@ struct Stretch {
   uint32_t run;
   Pos at;
   Pos end() const { return pos(at + n); }
+  /// Of a position of the run in the call.
+  uint64_t place(Pos p) const { return i + static_cast<uint64_t>(p - at); }
 };
 
 class Index {
@@ -193,8 +197,14 @@ class Index {
                          std::span<uint32_t> out) const;
   /// In units of 2^-20 block.
   void fair_overlap(SeqSpan seq, std::span<double> out) const;
+  /// What the overlaps would count of the first lengths[w] blocks where all are resident; out[w]. No length is beyond seq.
+  void exclusive_within(uint32_t session, SeqSpan seq, uint32_t max_owners, std::span<const uint32_t> lengths,
+                        std::span<uint32_t> out) const;
+  void fair_within(SeqSpan seq, std::span<const uint32_t> lengths, std::span<double> out) const;
   bool contains(SeqHash) const;
   std::vector<SeqHash> enumerate(uint32_t slot) const;  // ascending
+  /// Of these, the ones whose one owner is the session.
+  std::vector<SeqHash> enumerate_exclusive(uint32_t slot, uint32_t session) const;
   SlotFigures slot_figures(uint32_t slot) const;
   IndexStats stats() const;
   uint64_t known_blocks() const { return table_.size(); }
@@ -275,12 +285,6 @@ class Index {
     uint32_t run;
     Range range;
     uint64_t stamp;  // of the first block
-  };
-  /// A part of a stretch whose blocks all weigh the same for an overlap.
-  struct Piece {
-    Pos begin;
-    uint32_t weight;  // of each block
-    uint64_t before;  // of all blocks of the stretch in front of it
   };
 
   // place.cpp: from a told chain to stretches
@@ -375,6 +379,9 @@ class Index {
   // query.cpp
   template <class Out, class Weigh>
   void weighted_overlap(SeqSpan seq, Mode mode, Weigh&& weigh, std::span<Out> out) const;
+  template <class Out, class Weigh>
+  void weighted_within(SeqSpan seq, std::span<const uint32_t> lengths, Weigh&& weigh,
+                       std::span<Out> out) const;
   template <class Fn>
   void each_stretch_skipping(SeqSpan seq, Fn&& fn) const;
   template <class Weigh>
@@ -417,7 +424,7 @@ class Index {
   std::vector<CallRange> newcomers_;  // of the call: what it made resident or owned
   bool resident_path_ = true;         // of the call that place() read last
   mutable std::vector<uint32_t> lead_;
-  mutable std::vector<Piece> pieces_;
+  mutable PrefixWeights weights_;  // by place in the request
 };
 
 inline uint32_t Index::match(const Run& run, Pos at, SeqSpan rest) const {

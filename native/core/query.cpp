@@ -1,4 +1,4 @@
-// Overlap, exclusive overlap and fair overlap. A slot's answer is kept in its output while the query is read:
+// Overlap, exclusive overlap and fair overlap, and both of these within given lengths. A slot's answer is kept in its output while the query is read:
 // in prefix mode a slot is still in the race at block i exactly when it has counted i leading blocks, so a
 // stretch costs one pass over the run's intervals and no bookkeeping beside.
 #include <algorithm>
@@ -48,54 +48,41 @@ void Index::overlap(SeqSpan seq, Mode mode, std::span<uint32_t> out) const {
   });
 }
 
-/// The parts of a stretch that weigh the same a block, from the run's owner steps.
+/// Adds what the blocks of a stretch weigh, from the run's owner steps.
 template <class Weigh>
 void Index::weigh_stretch(const Run& run, const Stretch& s, Weigh&& weigh) const {
-  pieces_.clear();
-  Pos begin = s.at;
-  uint64_t before = 0;
-  const auto piece = [&](Pos end, uint32_t count, uint32_t owners_xor) {
-    end = std::min(end, s.end());
-    if (end <= begin) return;
-    const uint32_t weight = weigh(count, owners_xor);
-    pieces_.push_back({begin, weight, before});
-    before += uint64_t{weight} * static_cast<uint64_t>(end - begin);
-    begin = end;
-  };
-  run.each_step([&](const OwnerStep& step) { piece(step.end, step.count, step.owners_xor); });
-  piece(s.end(), 0, 0);
+  run.each_step([&](const OwnerStep& step) {
+    if (step.end <= s.at) return;
+    weights_.add(s.place(std::min(step.end, s.end())), weigh(step.count, step.owners_xor));
+  });
+  weights_.add(s.i + s.n, weigh(0, 0));
 }
 
 /// out[slot] = Σ weight of the blocks that `overlap` counts for the slot.
 template <class Out, class Weigh>
 void Index::weighted_overlap(SeqSpan seq, Mode mode, Weigh&& weigh, std::span<Out> out) const {
   std::fill(out.begin(), out.end(), Out{0});
-  // Weight of a stretch's blocks before `at`.
-  const auto up_to = [&](Pos at) {
-    auto piece = pieces_.end() - 1;
-    if (piece->begin > at) {
-      piece = std::upper_bound(pieces_.begin(), pieces_.end(), at,
-                               [](Pos p, const Piece& v) { return p < v.begin; }) -
-              1;
-    }
-    return piece->before + uint64_t{piece->weight} * static_cast<uint64_t>(at - piece->begin);
+  const auto weigh_alone = [&](const Stretch& s, const Run& run) {
+    weights_.start(s.i);
+    weigh_stretch(run, s, weigh);
   };
   // Most holders have the whole stretch: its sum is reckoned once.
-  const auto add = [&](uint32_t slot, const Stretch& s, uint64_t whole, Pos begin, Pos end) {
+  const auto add = [&](uint32_t slot, const Stretch& s, Pos begin, Pos end) {
     if (begin >= end) return;
-    out[slot] += static_cast<Out>(begin == s.at && end == s.end() ? whole : up_to(end) - up_to(begin));
+    const bool whole = begin == s.at && end == s.end();
+    out[slot] += static_cast<Out>(whole ? weights_.total()
+                                        : weights_.up_to(s.place(end)) - weights_.up_to(s.place(begin)));
   };
   if (mode == Mode::kPrefix) {
     lead_.assign(out.size(), 0);
     each_known_stretch(seq, [&](const Stretch& s, const Run& run) {
-      weigh_stretch(run, s, weigh);
-      const uint64_t whole = up_to(s.end());
+      weigh_alone(s, run);
       bool somebody_goes_on = false;
       for (const Interval& v : run.holders.view()) {
         if (lead_[v.id] != s.i || s.at < v.begin || v.end <= s.at) continue;
         const Pos reached = std::min(v.end, s.end());
         lead_[v.id] += static_cast<uint32_t>(reached - s.at);
-        add(v.id, s, whole, s.at, reached);
+        add(v.id, s, s.at, reached);
         somebody_goes_on |= reached == s.end();
       }
       return somebody_goes_on;
@@ -103,34 +90,66 @@ void Index::weighted_overlap(SeqSpan seq, Mode mode, Weigh&& weigh, std::span<Ou
     return;
   }
   each_stretch_skipping(seq, [&](const Stretch& s, const Run& run) {
-    weigh_stretch(run, s, weigh);
-    const uint64_t whole = up_to(s.end());
+    weigh_alone(s, run);
     for (const Interval& v : run.holders.view()) {
-      add(v.id, s, whole, std::max(v.begin, s.at), std::min(v.end, s.end()));
+      add(v.id, s, std::max(v.begin, s.at), std::min(v.end, s.end()));
     }
   });
 }
 
-void Index::exclusive_overlap(uint32_t session, SeqSpan seq, Mode mode, uint32_t max_owners,
-                              std::span<uint32_t> out) const {
-  if (max_owners == 1) {
-    weighted_overlap(
-        seq, mode,
-        [session](uint32_t count, uint32_t owners_xor) {
-          return count == 1 && owners_xor == session ? 1u : 0u;
-        },
-        out);
-  } else {
-    weighted_overlap(
-        seq, mode,
-        [max_owners](uint32_t count, uint32_t) { return count >= 1 && count <= max_owners ? 1u : 0u; }, out);
+/// out[w] = Σ weight of the first lengths[w] blocks, whoever holds them. One walk over the longest part serves all.
+template <class Out, class Weigh>
+void Index::weighted_within(SeqSpan seq, std::span<const uint32_t> lengths, Weigh&& weigh,
+                            std::span<Out> out) const {
+  const uint32_t longest = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
+  weights_.start(0);
+  each_stretch_skipping(seq.first(longest), [&](const Stretch& s, const Run& run) {
+    weights_.add(s.i, weigh(0, 0));
+    weigh_stretch(run, s, weigh);
+  });
+  weights_.add(longest, weigh(0, 0));
+  for (size_t w = 0; w < lengths.size(); ++w) {
+    out[w] = lengths[w] == 0 ? Out{0} : static_cast<Out>(weights_.up_to(lengths[w]));
   }
 }
 
-void Index::fair_overlap(SeqSpan seq, std::span<double> out) const {
+namespace {
+
+/// Calls fn(weigh), where weigh(count, owners_xor) is 1 for a block that counts as exclusive, else 0.
+template <class Fn>
+void weighing_exclusive(uint32_t session, uint32_t max_owners, Fn&& fn) {
+  if (max_owners == 1) {
+    fn([session](uint32_t count, uint32_t owners_xor) {
+      return count == 1 && owners_xor == session ? 1u : 0u;
+    });
+  } else {
+    fn([max_owners](uint32_t count, uint32_t) { return count >= 1 && count <= max_owners ? 1u : 0u; });
+  }
+}
+
+uint32_t fair_share(uint32_t count, uint32_t) {
   constexpr uint32_t kWhole = 1u << 20;
-  weighted_overlap(
-      seq, Mode::kPrefix, [](uint32_t count, uint32_t) { return count == 0 ? kWhole : kWhole / count; }, out);
+  return count == 0 ? kWhole : kWhole / count;
+}
+
+}  // namespace
+
+void Index::exclusive_overlap(uint32_t session, SeqSpan seq, Mode mode, uint32_t max_owners,
+                              std::span<uint32_t> out) const {
+  weighing_exclusive(session, max_owners, [&](auto weigh) { weighted_overlap(seq, mode, weigh, out); });
+}
+
+void Index::fair_overlap(SeqSpan seq, std::span<double> out) const {
+  weighted_overlap(seq, Mode::kPrefix, fair_share, out);
+}
+
+void Index::exclusive_within(uint32_t session, SeqSpan seq, uint32_t max_owners,
+                             std::span<const uint32_t> lengths, std::span<uint32_t> out) const {
+  weighing_exclusive(session, max_owners, [&](auto weigh) { weighted_within(seq, lengths, weigh, out); });
+}
+
+void Index::fair_within(SeqSpan seq, std::span<const uint32_t> lengths, std::span<double> out) const {
+  weighted_within(seq, lengths, fair_share, out);
 }
 
 bool Index::contains(SeqHash hash) const {

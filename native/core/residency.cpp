@@ -251,6 +251,26 @@ std::vector<SeqHash> Index::enumerate(uint32_t slot) const {
   return hashes;
 }
 
+std::vector<SeqHash> Index::enumerate_exclusive(uint32_t slot, uint32_t session) const {
+  std::vector<SeqHash> hashes;
+  if (session == 0 || session >= sessions_.size()) return hashes;
+  RunList list = sessions_[session].runs;
+  prune(list, &Run::owners, session);
+  for (const uint32_t id : list.ids()) {
+    const Run& run = runs_[id];
+    Pos begin = run.first;
+    run.each_step([&](const OwnerStep& step) {
+      if (step.count == 1 && step.owners_xor == session) {
+        each_held(run, slot, {begin, step.end},
+                  [&](Pos from, Pos to) { hashes.insert(hashes.end(), run.blocks + from, run.blocks + to); });
+      }
+      begin = step.end;
+    });
+  }
+  std::sort(hashes.begin(), hashes.end());
+  return hashes;
+}
+
 SlotFigures Index::slot_figures(uint32_t slot) const {
   return slot < slots_.size() ? static_cast<const SlotFigures&>(slots_[slot]) : SlotFigures{};
 }

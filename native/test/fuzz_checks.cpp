@@ -49,9 +49,26 @@ void FuzzBody::query(const Path& seq, uint32_t session) {
     x.fair_overlap(seq, out);
     return answer(out);
   });
+  // These take no bytes of the source, so that saved sources keep their sense.
+  std::vector<uint32_t> lengths{0, static_cast<uint32_t>(seq.size())};
+  while (lengths.size() < 7) {
+    lengths.push_back(static_cast<uint32_t>(mixed(operations_ + lengths.size()) % (seq.size() + 1)));
+  }
+  ask(what("exclusive_within"), [&](auto& x) {
+    std::vector<uint32_t> out(lengths.size(), 77);
+    x.exclusive_within(session, seq, max_owners, lengths, out);
+    return answer(out);
+  });
+  ask(what("fair_within"), [&](auto& x) {
+    std::vector<double> out(lengths.size(), 77);
+    x.fair_within(seq, lengths, out);
+    return answer(out);
+  });
   if (seq.empty()) return;
   ask(what("contains"), [&](auto& x) { return Answer{x.contains(seq[0]), x.contains(seq.back())}; });
   const uint32_t slot = pick_slot().slot;
+  ask([&] { return what("enumerate_exclusive")() + " slot " + std::to_string(slot); },
+      [&](auto& x) { return answer(x.enumerate_exclusive(slot, session)); });
   ask([&] { return "evicted_by slot " + std::to_string(slot) + " " + text(seq); },
       [&](auto& x) {
         Answer causes;

@@ -53,9 +53,13 @@ class Twin {
   void exclusive_overlap(uint32_t session, SeqSpan seq, Mode, uint32_t max_owners,
                          std::span<uint32_t> out) const;
   void fair_overlap(SeqSpan seq, std::span<double> out) const;
+  void exclusive_within(uint32_t session, SeqSpan seq, uint32_t max_owners, std::span<const uint32_t> lengths,
+                        std::span<uint32_t> out) const;
+  void fair_within(SeqSpan seq, std::span<const uint32_t> lengths, std::span<double> out) const;
   bool contains(SeqHash h) const { return blocks_.contains(h); }
   uint64_t known_blocks() const { return blocks_.size(); }
   std::vector<SeqHash> enumerate(uint32_t slot) const;
+  std::vector<SeqHash> enumerate_exclusive(uint32_t slot, uint32_t session) const;
   SlotFigures slot_figures(uint32_t slot) const;
   /// Only what is no matter of layout: runs and bytes stay 0.
   IndexStats stats() const;
@@ -132,8 +136,14 @@ class Twin {
   void forget_evictions(uint32_t slot);
 
   // twin_queries.cpp
+  uint32_t owners(SeqHash) const;
+  bool owns(uint32_t session, SeqHash) const;
+  bool is_exclusive(uint32_t session, uint32_t max_owners, SeqHash) const;
+  uint32_t fair_share(SeqHash) const;
   template <class Worth, class Out>
   void sum_counted(SeqSpan seq, Mode, Worth worth, std::span<Out> out) const;
+  template <class Worth, class Out>
+  static void sum_within(SeqSpan seq, std::span<const uint32_t> lengths, Worth worth, std::span<Out> out);
 
   IndexOptions options_;
   std::map<SeqHash, Block> blocks_;

@@ -10,13 +10,33 @@ namespace {
 constexpr uint32_t kWholeBlock = 1u << 20;
 }
 
+/// 0: the block is unknown, or nobody's.
+uint32_t Twin::owners(SeqHash h) const {
+  const auto block = blocks_.find(h);
+  return block == blocks_.end() ? 0 : block->second.owners;
+}
+
+bool Twin::owns(uint32_t session, SeqHash h) const {
+  const auto owner = sessions_.find(session);
+  return owner != sessions_.end() && owner->second.blocks.contains(h);
+}
+
+bool Twin::is_exclusive(uint32_t session, uint32_t max_owners, SeqHash h) const {
+  if (max_owners > 1) return owners(h) >= 1 && owners(h) <= max_owners;
+  return owners(h) == 1 && owns(session, h);
+}
+
+uint32_t Twin::fair_share(SeqHash h) const {
+  return kWholeBlock / std::max(owners(h), 1u);
+}
+
 template <class Worth, class Out>
 void Twin::sum_counted(SeqSpan seq, Mode mode, Worth worth, std::span<Out> out) const {
   std::fill(out.begin(), out.end(), Out{0});
   for (const auto& [number, slot] : slots_) {
     for (const SeqHash h : seq) {
       if (slot.blocks.contains(h)) {
-        out[number] += static_cast<Out>(worth(h, blocks_.at(h).owners));
+        out[number] += static_cast<Out>(worth(h));
       } else if (mode == Mode::kPrefix) {
         break;
       }
@@ -24,24 +44,39 @@ void Twin::sum_counted(SeqSpan seq, Mode mode, Worth worth, std::span<Out> out) 
   }
 }
 
+template <class Worth, class Out>
+void Twin::sum_within(SeqSpan seq, std::span<const uint32_t> lengths, Worth worth, std::span<Out> out) {
+  for (size_t w = 0; w < lengths.size(); ++w) {
+    out[w] = 0;
+    for (const SeqHash h : seq.first(lengths[w])) out[w] += static_cast<Out>(worth(h));
+  }
+}
+
 void Twin::overlap(SeqSpan seq, Mode mode, std::span<uint32_t> out) const {
   sum_counted(
-      seq, mode, [](SeqHash, uint32_t) { return 1u; }, out);
+      seq, mode, [](SeqHash) { return 1u; }, out);
 }
 
 void Twin::exclusive_overlap(uint32_t session, SeqSpan seq, Mode mode, uint32_t max_owners,
                              std::span<uint32_t> out) const {
-  const auto owner = sessions_.find(session);
-  const auto worth = [&](SeqHash h, uint32_t owners) -> uint32_t {
-    if (max_owners > 1) return owners >= 1 && owners <= max_owners ? 1 : 0;
-    return owners == 1 && owner != sessions_.end() && owner->second.blocks.contains(h) ? 1 : 0;
-  };
-  sum_counted(seq, mode, worth, out);
+  sum_counted(
+      seq, mode, [&](SeqHash h) { return is_exclusive(session, max_owners, h); }, out);
 }
 
 void Twin::fair_overlap(SeqSpan seq, std::span<double> out) const {
-  const auto worth = [](SeqHash, uint32_t owners) { return kWholeBlock / std::max(owners, 1u); };
-  sum_counted(seq, Mode::kPrefix, worth, out);
+  sum_counted(
+      seq, Mode::kPrefix, [&](SeqHash h) { return fair_share(h); }, out);
+}
+
+void Twin::exclusive_within(uint32_t session, SeqSpan seq, uint32_t max_owners,
+                            std::span<const uint32_t> lengths, std::span<uint32_t> out) const {
+  sum_within(
+      seq, lengths, [&](SeqHash h) { return is_exclusive(session, max_owners, h); }, out);
+}
+
+void Twin::fair_within(SeqSpan seq, std::span<const uint32_t> lengths, std::span<double> out) const {
+  sum_within(
+      seq, lengths, [&](SeqHash h) { return fair_share(h); }, out);
 }
 
 uint32_t Twin::slot_count() const {
@@ -59,6 +94,14 @@ std::vector<SeqHash> Twin::enumerate(uint32_t slot) const {
   const auto it = slots_.find(slot);
   if (it == slots_.end()) return hashes;
   for (const auto& [h, _] : it->second.blocks) hashes.push_back(h);
+  return hashes;
+}
+
+std::vector<SeqHash> Twin::enumerate_exclusive(uint32_t slot, uint32_t session) const {
+  std::vector<SeqHash> hashes;
+  for (const SeqHash h : enumerate(slot)) {
+    if (is_exclusive(session, 1, h)) hashes.push_back(h);
+  }
   return hashes;
 }
 

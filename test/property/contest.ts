@@ -142,6 +142,24 @@ export class Contest {
       index.fairOverlap(seq, out);
       return out;
     });
+    this.#queryWithin(seq, session, maxOwners);
+  }
+
+  #queryWithin(seq: BigUint64Array, session: number, maxOwners: number): void {
+    const random = this.#random;
+    const lengths = Uint32Array.from({ length: random.below(9) }, () =>
+      random.oneOf([0, seq.length, random.between(0, seq.length)]),
+    );
+    this.#sides.both('exclusiveWithin', (index) => {
+      const out = new Uint32Array(lengths.length).fill(7);
+      index.exclusiveWithin(session, seq, maxOwners, lengths, out);
+      return out;
+    });
+    this.#sides.both('fairWithin', (index) => {
+      const out = new Float64Array(lengths.length).fill(7);
+      index.fairWithin(seq, lengths, out);
+      return out;
+    });
   }
 
   #contains(hash: bigint): void {
@@ -161,6 +179,8 @@ export class Contest {
     sides.both('sessionNumbers', (index) => index.sessionNumbers());
     for (const slot of sides.both('slotNumbers', (index) => index.slotNumbers())) {
       sides.both('enumerate', (index) => index.enumerate(slot));
+      const session = this.#feeder.pickSession();
+      sides.both('enumerateExclusive', (index) => index.enumerateExclusive(slot, session));
       sides.both('incarnation', (index) => index.incarnation(slot));
       sides.figures(slot);
     }

@@ -44,6 +44,21 @@ describe(`one chain of many sessions, the ${tested.name} index against the refer
         index.fairOverlap(seq, out);
         return out;
       });
+      const lengths = Uint32Array.from({ length: 12 }, () => random.between(0, seq.length));
+      both(`exclusive within lengths, session ${session}, ${maxOwners} owners`, (index) => {
+        const out = new Uint32Array(lengths.length);
+        index.exclusiveWithin(session, seq, maxOwners, lengths, out);
+        return out;
+      });
+      both('fair within lengths', (index) => {
+        const out = new Float64Array(lengths.length);
+        index.fairWithin(seq, lengths, out);
+        return out;
+      });
+      const slot = random.below(SLOTS);
+      both(`blocks of session ${session} alone on slot ${slot}`, (index) =>
+        index.enumerateExclusive(slot, session),
+      );
     };
 
     for (let slot = 0; slot < SLOTS; slot++) {
