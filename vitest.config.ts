@@ -11,6 +11,7 @@ const shared = [
   'test/kv-index/**/*.test.ts',
   'test/cases/**/*.test.ts',
   'test/hash/**/*.test.ts',
+  'test/sketch/**/*.test.ts',
 ];
 
 export default defineConfig({

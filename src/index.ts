@@ -16,6 +16,7 @@ export { type BackendInfo, backend } from './native/index.js';
 export * from './routing/index.js';
 export { simulateSequential } from './sim/sequential.js';
 export type { OpenRows, PolicyResult, SimOptions, SimResult, Simulation } from './sim/types.js';
+export * from './sketch/index.js';
 export type { BlockConvention, BlockSizeVerdict } from './trace/block-size.js';
 export { hybridLine } from './trace/hybrid-line.js';
 export { type SynthOptions, synthesizeTrace } from './trace/synth.js';
