@@ -7,6 +7,7 @@ import { apcCommand } from './apc.js';
 import { benchCommand } from './bench.js';
 import { EXIT, report } from './report.js';
 import { simCommand } from './sim.js';
+import { sketchCommand } from './sketch.js';
 import { synthCommand } from './synth.js';
 
 const EXAMPLES = `
@@ -14,22 +15,30 @@ Examples:
   $ kvidx apc trace.jsonl.gz
   $ kvidx sim trace.jsonl.gz --workers 8
   $ kvidx synth --sessions 8 | kvidx apc -
+  $ kvidx sketch build --trace trace.jsonl.gz --out trace.kvsk
   $ kvidx apc --help`;
 
 function program(): Command {
   const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8'));
   const kvidx = new Command('kvidx')
     .description(
-      'how much prefix-cache hit a trace allows, how much of it routing policies reach, and how fast this machine answers',
+      'how much prefix-cache hit a trace allows, how much of it routing policies reach, how small a sketch of it is, and how fast this machine answers',
     )
     .version(version)
     .exitOverride()
     .showHelpAfterError('(kvidx --help, or kvidx <command> --help, says what is possible)')
     .addHelpText('after', EXAMPLES);
-  for (const command of [apcCommand(), simCommand(), synthCommand(), benchCommand()]) {
-    kvidx.addCommand(command.copyInheritedSettings(kvidx));
+  for (const command of [apcCommand(), simCommand(), sketchCommand(), synthCommand(), benchCommand()]) {
+    kvidx.addCommand(command);
+    inherit(kvidx, command);
   }
   return kvidx;
+}
+
+/** Commands that were made apart exit and speak as the whole program does, and so do theirs. */
+function inherit(parent: Command, command: Command): void {
+  command.copyInheritedSettings(parent);
+  for (const sub of command.commands) inherit(command, sub);
 }
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

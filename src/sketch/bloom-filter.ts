@@ -134,7 +134,7 @@ export class BloomFilter {
 }
 
 /** Of 32, counted in pairs, fours and bytes at once (Hacker's Delight, 5-1). */
-function setBits(word: number): number {
+export function setBits(word: number): number {
   let x = word - ((word >>> 1) & 0x5555_5555);
   x = (x & 0x3333_3333) + ((x >>> 2) & 0x3333_3333);
   x = (x + (x >>> 4)) & 0x0f0f_0f0f;
