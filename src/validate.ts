@@ -117,6 +117,23 @@ export function checkTime(what: string, value: unknown): number {
   return value;
 }
 
+/** Beyond it setTimeout fires at once. */
+export const MAX_DELAY_MS = 2 ** 31 - 1;
+
+/** A time that a timer can wait, from `lo` ms. Throws ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_OUT_OF_RANGE. */
+export function checkDelay(what: string, value: unknown, lo = 0): number {
+  const ms = checkTime(what, value);
+  if (ms < lo || ms > MAX_DELAY_MS) throw outOfRange(what, `from ${lo} to ${MAX_DELAY_MS} ms`, value);
+  return ms;
+}
+
+/** A function. Throws ERR_KVIDX_INVALID_ARG_TYPE. */
+// biome-ignore lint/complexity/noBannedTypes: any function will do here
+export function checkFunction<T extends Function>(what: string, value: T): T {
+  if (typeof value !== 'function') throw invalidArgType(what, 'a function', value);
+  return value;
+}
+
 /** A name: a non-empty string that UTF-8 can hold. Throws ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_OUT_OF_RANGE. */
 export function checkName(what: string, value: unknown): string {
   if (typeof value !== 'string') throw invalidArgType(what, 'a string', value);

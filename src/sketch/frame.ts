@@ -140,7 +140,8 @@ function writePairs({ z, indices, blocks }: DeltaFrame): Uint32Array {
   return words;
 }
 
-function encodeName(what: string, name: unknown): Uint8Array {
+/** UTF-8 of a name that a frame can hold. Throws ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_OUT_OF_RANGE. */
+export function encodeName(what: string, name: unknown): Uint8Array {
   const bytes = utf8.encode(checkName(what, name));
   if (bytes.length <= MAX_NAME_BYTES) return bytes;
   throw outOfRange(`${what}, in bytes of UTF-8,`, `at most ${MAX_NAME_BYTES}`, bytes.length);

@@ -1,6 +1,8 @@
 export { BloomFilter } from './bloom-filter.js';
 export { type DecodeFrameOptions, decodeFrame, encodeFrame, SCHEME_XXH64_V1 } from './frame.js';
 export { type FromParquetOptions, fromParquet, toParquet } from './parquet.js';
+export { type ClosePublisherOptions, SketchPublisher } from './publisher.js';
+export { residentOf } from './resident.js';
 export { type SessionSketchOptions, sessionSketch } from './session-sketch.js';
 export {
   bitsPerKey,
@@ -12,6 +14,9 @@ export {
   parquetBits,
 } from './sizing.js';
 export { type SketchOverlap, sketchOverlap } from './sketch-overlap.js';
+export { SketchSubscriber } from './subscriber.js';
+export { memoryTransport } from './transport/memory.js';
+export { type RedisTransportOptions, redisTransport } from './transport/redis.js';
 export type { SketchTransport } from './transport/transport.js';
 export type {
   ClearFrame,

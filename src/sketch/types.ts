@@ -130,14 +130,20 @@ export interface SketchSubscriberOptions {
   readonly maxWorkers?: number;
   /** Bytes of all filters together, and as many again of frames that wait while workers are joined. Default 256 MiB. */
   readonly maxBytes?: number;
-  /** While a sketch is degraded, a full frame is asked for every so many ms. Default 1,000. */
+  /**
+   * While a sketch is degraded, a full frame is asked for every so many ms; not for want of room, where another would find
+   * none either. Default 1,000.
+   */
   readonly wantEveryMs?: number;
   /**
-   * A sketch of which no frame was applied for so long yields to any full frame, also of a lower epoch: a publisher whose
-   * clock went back, and whose store lost its latest frame, would otherwise never be heard again. In ms. Default 60,000.
+   * A sketch of which no frame was applied for so long yields to a full frame of a lower epoch: a publisher whose clock went
+   * back, and whose store lost its latest frame, would otherwise never be heard again. In ms. Default 60,000.
    */
   readonly yieldAfterMs?: number;
-  /** Told of what went wrong, with a code; the sketch is `degraded` then. Default: it is counted only. */
+  /**
+   * Told of frames that were refused (ERR_KVIDX_BAD_FRAME, ERR_KVIDX_CAPACITY) and, when a sketch becomes degraded by it, of
+   * what the transport rejected with. Default: they are counted only.
+   */
   readonly onError?: (error: unknown, worker: string) => void;
   /** ms since 1970. Default `Date.now`. */
   readonly now?: () => number;
@@ -153,7 +159,7 @@ export type Degraded =
   | 'bad-frame'
   /** The filter would be larger than `maxBytes` allows. */
   | 'capacity'
-  /** The store answers errors. */
+  /** The store answers errors, or its connection broke: frames may have been lost. */
   | 'transport';
 
 /** The sketch of one worker, as far as it is known here. Asking never waits for the store. */
