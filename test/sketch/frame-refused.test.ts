@@ -1,22 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { KvidxError } from '../../src/errors.js';
-import { seam } from '../../src/native/index.js';
 import { type DecodeFrameOptions, decodeFrame, encodeFrame } from '../../src/sketch/frame.js';
 import { MAX_FILTER_BLOCKS } from '../../src/sketch/sizing.js';
-import type { SketchFrame } from '../../src/sketch/types.js';
 import { codeOf } from '../kv-index/support.js';
 import { Random } from '../property/random.js';
-import { clear, delta, frames, full, head } from './frames.js';
+import { clear, delta, frames, full, head, patched } from './frames.js';
 import { randomWords } from './support.js';
-
-/** The bytes with others at some places, and a checksum that fits again. */
-function patched(frame: SketchFrame | Uint8Array, ...patches: [at: number, bytes: number[]][]): Uint8Array {
-  const bytes = frame instanceof Uint8Array ? frame.slice() : encodeFrame(frame);
-  for (const [at, patch] of patches) bytes.set(patch, at);
-  const end = bytes.length - 8;
-  new DataView(bytes.buffer).setBigUint64(end, seam.xxh64(bytes.subarray(0, end), 0n), true);
-  return bytes;
-}
 
 /** What decoding is refused with. */
 function refusal(bytes: Uint8Array, options?: DecodeFrameOptions): string {

@@ -1,4 +1,6 @@
+import { seam } from '../../src/native/index.js';
 import { BloomFilter } from '../../src/sketch/bloom-filter.js';
+import { encodeFrame } from '../../src/sketch/frame.js';
 import type { ClearFrame, DeltaFrame, FullFrame, SketchFrame } from '../../src/sketch/types.js';
 import { range } from '../kv-index/support.js';
 
@@ -26,4 +28,16 @@ export const frames: SketchFrame[] = [full, delta, clear];
 /** Filters are equal when their bits are. */
 export function plain(frame: SketchFrame) {
   return frame.kind === 'full' ? { ...frame, filter: frame.filter.words } : frame;
+}
+
+/** The bytes with others at some places, and a checksum that fits again. */
+export function patched(
+  frame: SketchFrame | Uint8Array,
+  ...patches: [at: number, bytes: number[]][]
+): Uint8Array {
+  const bytes = frame instanceof Uint8Array ? frame.slice() : encodeFrame(frame);
+  for (const [at, patch] of patches) bytes.set(patch, at);
+  const end = bytes.length - 8;
+  new DataView(bytes.buffer).setBigUint64(end, seam.xxh64(bytes.subarray(0, end), 0n), true);
+  return bytes;
 }

@@ -1,0 +1,134 @@
+import { KvidxError } from '../../../src/errors.js';
+import { decodeFrame } from '../../../src/sketch/frame.js';
+import type { SketchTransport } from '../../../src/sketch/transport/transport.js';
+import type { SketchFrame } from '../../../src/sketch/types.js';
+
+export interface Listener {
+  readonly channel: string;
+  readonly onMessage: (bytes: Uint8Array) => void;
+  readonly onInterrupted: (() => void) | undefined;
+}
+
+interface Message {
+  readonly listener: Listener;
+  readonly bytes: Uint8Array;
+}
+
+export const AWAY = new KvidxError('ERR_KVIDX_TRANSPORT', 'away');
+
+/** A store without time: what is published travels until the test delivers it, to each listener by itself. */
+export class CrankedTransport implements SketchTransport {
+  readonly listeners = new Set<Listener>();
+  readonly latest = new Map<string, { bytes: Uint8Array; ttlMs: number }>();
+  /** All that was published, also to nobody. */
+  readonly published: { channel: string; bytes: Uint8Array }[] = [];
+  /** Messages that are neither delivered nor lost yet. */
+  travelling: Message[] = [];
+  /** Methods that reject. */
+  readonly failing = new Set<'publish' | 'subscribe' | 'setLatest' | 'getLatest'>();
+  /** While set, calls wait for it. */
+  held: Promise<void> | undefined;
+  /** Calls of `publish` under way, and the most that there were. */
+  publishing = 0;
+  mostPublishing = 0;
+
+  async publish(channel: string, bytes: Uint8Array): Promise<void> {
+    this.publishing += 1;
+    this.mostPublishing = Math.max(this.mostPublishing, this.publishing);
+    await this.held;
+    this.publishing -= 1;
+    this.#check('publish');
+    this.published.push({ channel, bytes: bytes.slice() });
+    for (const listener of this.listeners) {
+      if (listener.channel === channel) this.travelling.push({ listener, bytes: bytes.slice() });
+    }
+  }
+
+  async subscribe(
+    channel: string,
+    onMessage: (bytes: Uint8Array) => void,
+    onInterrupted?: () => void,
+  ): Promise<() => Promise<void>> {
+    await this.held;
+    this.#check('subscribe');
+    const listener = { channel, onMessage, onInterrupted };
+    this.listeners.add(listener);
+    return async () => {
+      this.listeners.delete(listener);
+      this.travelling = this.travelling.filter((message) => message.listener !== listener);
+    };
+  }
+
+  async setLatest(key: string, bytes: Uint8Array, ttlMs: number): Promise<void> {
+    await this.held;
+    this.#check('setLatest');
+    this.latest.set(key, { bytes: bytes.slice(), ttlMs });
+  }
+
+  async getLatest(key: string): Promise<Uint8Array | undefined> {
+    await this.held;
+    this.#check('getLatest');
+    return this.latest.get(key)?.bytes.slice();
+  }
+
+  async close(): Promise<void> {
+    this.listeners.clear();
+    this.travelling = [];
+  }
+
+  /** Calls wait until the answer is called. */
+  hold(): () => void {
+    let release = () => {};
+    this.held = new Promise((resolve) => {
+      release = () => {
+        this.held = undefined;
+        resolve();
+      };
+    });
+    return release;
+  }
+
+  setAway(isAway: boolean): void {
+    for (const method of ['publish', 'subscribe', 'setLatest', 'getLatest'] as const) {
+      if (isAway) this.failing.add(method);
+      else this.failing.delete(method);
+    }
+  }
+
+  /** The message arrives; another copy of it may travel on. */
+  deliver(index: number, copies = false): void {
+    const message = this.travelling[index]!;
+    if (!copies) this.lose(index);
+    message.listener.onMessage(message.bytes.slice());
+  }
+
+  lose(index: number): void {
+    this.travelling.splice(index, 1);
+  }
+
+  deliverAll(): void {
+    while (this.travelling.length > 0) this.deliver(0);
+  }
+
+  /** A message to who listens now, at once. */
+  inject(channel: string, bytes: Uint8Array): void {
+    for (const listener of this.listeners)
+      if (listener.channel === channel) listener.onMessage(bytes.slice());
+  }
+
+  /** What was published on a channel. */
+  frames(channel = 'kvidx-sketch:w'): SketchFrame[] {
+    return this.published
+      .filter((message) => message.channel === channel)
+      .map(({ bytes }) => decodeFrame(bytes));
+  }
+
+  /** Times that this was published on. */
+  count(channel: string): number {
+    return this.published.filter((message) => message.channel === channel).length;
+  }
+
+  #check(method: 'publish' | 'subscribe' | 'setLatest' | 'getLatest'): void {
+    if (this.failing.has(method)) throw AWAY;
+  }
+}
