@@ -385,7 +385,7 @@ class Index {
   template <class Fn>
   void each_stretch_skipping(SeqSpan seq, Fn&& fn) const;
   template <class Weigh>
-  void weigh_stretch(const Run& run, const Stretch& s, Weigh&& weigh) const;
+  static void weigh_stretch(const Run& run, const Stretch& s, Weigh&& weigh, PrefixWeights& weights);
 
   // inspect.cpp, validate.cpp
   uint64_t count_orphans() const;
@@ -424,7 +424,7 @@ class Index {
   std::vector<CallRange> newcomers_;  // of the call: what it made resident or owned
   bool resident_path_ = true;         // of the call that place() read last
   mutable std::vector<uint32_t> lead_;
-  mutable PrefixWeights weights_;  // by place in the request
+  mutable PrefixWeights::Room pieces_;
 };
 
 inline uint32_t Index::match(const Run& run, Pos at, SeqSpan rest) const {

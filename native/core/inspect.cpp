@@ -34,7 +34,8 @@ IndexStats Index::stats() const {
       heap_bytes(slots_.capacity() * sizeof(Slot)) + heap_bytes(incarnations_.capacity() * sizeof(uint32_t)) +
       heap_bytes(placed_.capacity() * sizeof(Placed)) + heap_bytes(known_.capacity() * sizeof(Stretch)) +
       heap_bytes(ranges_.capacity() * sizeof(Range)) + heap_bytes(parts_.capacity() * sizeof(Range)) +
-      heap_bytes(newcomers_.capacity() * sizeof(CallRange)) + weights_.reserved_bytes() +
+      heap_bytes(newcomers_.capacity() * sizeof(CallRange)) +
+      heap_bytes(pieces_.capacity() * sizeof(PrefixWeights::Piece)) +
       heap_bytes(lead_.capacity() * sizeof(uint32_t));
   for (uint32_t id = 0; id < runs_.used(); ++id) {
     const Run& run = runs_[id];
@@ -173,7 +174,7 @@ void Index::free_scratch() {
   ranges_ = decltype(ranges_)();
   parts_ = decltype(parts_)();
   newcomers_ = decltype(newcomers_)();
-  weights_ = decltype(weights_)();
+  pieces_ = decltype(pieces_)();
   lead_ = decltype(lead_)();
 }
 

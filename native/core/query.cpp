@@ -48,41 +48,39 @@ void Index::overlap(SeqSpan seq, Mode mode, std::span<uint32_t> out) const {
   });
 }
 
-/// Adds what the blocks of a stretch weigh, from the run's owner steps.
+/// Adds what the blocks of a stretch weigh, from the run's owner steps. Always inlined, or `weights` would lie in memory.
 template <class Weigh>
-void Index::weigh_stretch(const Run& run, const Stretch& s, Weigh&& weigh) const {
+[[gnu::always_inline]] inline void Index::weigh_stretch(const Run& run, const Stretch& s, Weigh&& weigh,
+                                                        PrefixWeights& weights) {
   run.each_step([&](const OwnerStep& step) {
     if (step.end <= s.at) return;
-    weights_.add(s.place(std::min(step.end, s.end())), weigh(step.count, step.owners_xor));
+    weights.add(s.place(std::min(step.end, s.end())), weigh(step.count, step.owners_xor));
   });
-  weights_.add(s.i + s.n, weigh(0, 0));
+  weights.add(s.i + s.n, weigh(0, 0));
 }
 
 /// out[slot] = Σ weight of the blocks that `overlap` counts for the slot.
 template <class Out, class Weigh>
 void Index::weighted_overlap(SeqSpan seq, Mode mode, Weigh&& weigh, std::span<Out> out) const {
   std::fill(out.begin(), out.end(), Out{0});
-  const auto weigh_alone = [&](const Stretch& s, const Run& run) {
-    weights_.start(s.i);
-    weigh_stretch(run, s, weigh);
-  };
-  // Most holders have the whole stretch: its sum is reckoned once.
-  const auto add = [&](uint32_t slot, const Stretch& s, Pos begin, Pos end) {
+  // Most holders have the whole stretch: its sum is there already.
+  const auto add = [&](uint32_t slot, const Stretch& s, const PrefixWeights& weights, Pos begin, Pos end) {
     if (begin >= end) return;
-    const bool whole = begin == s.at && end == s.end();
-    out[slot] += static_cast<Out>(whole ? weights_.total()
-                                        : weights_.up_to(s.place(end)) - weights_.up_to(s.place(begin)));
+    out[slot] += static_cast<Out>(begin == s.at && end == s.end()
+                                      ? weights.total()
+                                      : weights.up_to(s.place(end)) - weights.up_to(s.place(begin)));
   };
   if (mode == Mode::kPrefix) {
     lead_.assign(out.size(), 0);
     each_known_stretch(seq, [&](const Stretch& s, const Run& run) {
-      weigh_alone(s, run);
+      PrefixWeights weights(pieces_, s.i);
+      weigh_stretch(run, s, weigh, weights);
       bool somebody_goes_on = false;
       for (const Interval& v : run.holders.view()) {
         if (lead_[v.id] != s.i || s.at < v.begin || v.end <= s.at) continue;
         const Pos reached = std::min(v.end, s.end());
         lead_[v.id] += static_cast<uint32_t>(reached - s.at);
-        add(v.id, s, s.at, reached);
+        add(v.id, s, weights, s.at, reached);
         somebody_goes_on |= reached == s.end();
       }
       return somebody_goes_on;
@@ -90,9 +88,10 @@ void Index::weighted_overlap(SeqSpan seq, Mode mode, Weigh&& weigh, std::span<Ou
     return;
   }
   each_stretch_skipping(seq, [&](const Stretch& s, const Run& run) {
-    weigh_alone(s, run);
+    PrefixWeights weights(pieces_, s.i);
+    weigh_stretch(run, s, weigh, weights);
     for (const Interval& v : run.holders.view()) {
-      add(v.id, s, std::max(v.begin, s.at), std::min(v.end, s.end()));
+      add(v.id, s, weights, std::max(v.begin, s.at), std::min(v.end, s.end()));
     }
   });
 }
@@ -102,14 +101,14 @@ template <class Out, class Weigh>
 void Index::weighted_within(SeqSpan seq, std::span<const uint32_t> lengths, Weigh&& weigh,
                             std::span<Out> out) const {
   const uint32_t longest = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
-  weights_.start(0);
+  PrefixWeights weights(pieces_, 0);
   each_stretch_skipping(seq.first(longest), [&](const Stretch& s, const Run& run) {
-    weights_.add(s.i, weigh(0, 0));
-    weigh_stretch(run, s, weigh);
+    weights.add(s.i, weigh(0, 0));
+    weigh_stretch(run, s, weigh, weights);
   });
-  weights_.add(longest, weigh(0, 0));
+  weights.add(longest, weigh(0, 0));
   for (size_t w = 0; w < lengths.size(); ++w) {
-    out[w] = lengths[w] == 0 ? Out{0} : static_cast<Out>(weights_.up_to(lengths[w]));
+    out[w] = lengths[w] == 0 ? Out{0} : static_cast<Out>(weights.up_to(lengths[w]));
   }
 }
 
@@ -127,10 +126,10 @@ void weighing_exclusive(uint32_t session, uint32_t max_owners, Fn&& fn) {
   }
 }
 
-uint32_t fair_share(uint32_t count, uint32_t) {
+constexpr auto fair_share = [](uint32_t count, uint32_t) {
   constexpr uint32_t kWhole = 1u << 20;
   return count == 0 ? kWhole : kWhole / count;
-}
+};
 
 }  // namespace
 
