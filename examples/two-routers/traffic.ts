@@ -5,7 +5,7 @@ export interface Conversation {
   readonly turn: number;
 }
 
-const BLOCK_SIZE = 24;
+export const BLOCK_SIZE = 24;
 const hasher = new BlockHasher({ blockSize: BLOCK_SIZE });
 /** System prompt and tool schemas, which all sessions share. */
 const BOILERPLATE = tokens('boilerplate', 200 * BLOCK_SIZE);
