@@ -9,6 +9,10 @@ export interface Listener {
   readonly onInterrupted: (() => void) | undefined;
 }
 
+type Method = (typeof METHODS)[number];
+
+const METHODS = ['publish', 'subscribe', 'setLatest', 'getLatest'] as const;
+
 interface Message {
   readonly listener: Listener;
   readonly bytes: Uint8Array;
@@ -25,9 +29,9 @@ export class CrankedTransport implements SketchTransport {
   /** Messages that are neither delivered nor lost yet. */
   travelling: Message[] = [];
   /** Methods that reject. */
-  readonly failing = new Set<'publish' | 'subscribe' | 'setLatest' | 'getLatest'>();
-  /** While set, calls wait for it. */
-  held: Promise<void> | undefined;
+  readonly failing = new Set<Method>();
+  /** Methods that wait. */
+  readonly #held = new Map<Method, Promise<void>>();
   /** Calls of `publish` under way, and the most that there were. */
   publishing = 0;
   mostPublishing = 0;
@@ -35,7 +39,7 @@ export class CrankedTransport implements SketchTransport {
   async publish(channel: string, bytes: Uint8Array): Promise<void> {
     this.publishing += 1;
     this.mostPublishing = Math.max(this.mostPublishing, this.publishing);
-    await this.held;
+    await this.#held.get('publish');
     this.publishing -= 1;
     this.#check('publish');
     this.published.push({ channel, bytes: bytes.slice() });
@@ -49,7 +53,7 @@ export class CrankedTransport implements SketchTransport {
     onMessage: (bytes: Uint8Array) => void,
     onInterrupted?: () => void,
   ): Promise<() => Promise<void>> {
-    await this.held;
+    await this.#held.get('subscribe');
     this.#check('subscribe');
     const listener = { channel, onMessage, onInterrupted };
     this.listeners.add(listener);
@@ -60,13 +64,13 @@ export class CrankedTransport implements SketchTransport {
   }
 
   async setLatest(key: string, bytes: Uint8Array, ttlMs: number): Promise<void> {
-    await this.held;
+    await this.#held.get('setLatest');
     this.#check('setLatest');
     this.latest.set(key, { bytes: bytes.slice(), ttlMs });
   }
 
   async getLatest(key: string): Promise<Uint8Array | undefined> {
-    await this.held;
+    await this.#held.get('getLatest');
     this.#check('getLatest');
     return this.latest.get(key)?.bytes.slice();
   }
@@ -76,20 +80,22 @@ export class CrankedTransport implements SketchTransport {
     this.travelling = [];
   }
 
-  /** Calls wait until the answer is called. */
-  hold(): () => void {
+  /** Calls of these methods (by default of all) wait until the answer is called. */
+  hold(...methods: Method[]): () => void {
+    const held = methods.length > 0 ? methods : METHODS;
     let release = () => {};
-    this.held = new Promise((resolve) => {
-      release = () => {
-        this.held = undefined;
-        resolve();
-      };
+    const promise = new Promise<void>((resolve) => {
+      release = resolve;
     });
-    return release;
+    for (const method of held) this.#held.set(method, promise);
+    return () => {
+      for (const method of held) this.#held.delete(method);
+      release();
+    };
   }
 
   setAway(isAway: boolean): void {
-    for (const method of ['publish', 'subscribe', 'setLatest', 'getLatest'] as const) {
+    for (const method of METHODS) {
       if (isAway) this.failing.add(method);
       else this.failing.delete(method);
     }
@@ -128,7 +134,7 @@ export class CrankedTransport implements SketchTransport {
     return this.published.filter((message) => message.channel === channel).length;
   }
 
-  #check(method: 'publish' | 'subscribe' | 'setLatest' | 'getLatest'): void {
+  #check(method: Method): void {
     if (this.failing.has(method)) throw AWAY;
   }
 }
