@@ -1,5 +1,6 @@
 #include "binding/entry.hpp"
 #include "binding/init.hpp"
+#include "core/bloom.hpp"
 
 namespace {
 
@@ -11,11 +12,12 @@ napi_value init(napi_env raw_env, napi_value raw_exports) {
     Napi::Object exports(raw_env, raw_exports);
     exports.Set("name", "native");
     exports.Set("seamVersion", kSeamVersion);
-    exports.Set("isa", "scalar");
+    exports.Set("isa", kvidx::bloom_kernels().back().isa);
     init_hash(env, exports);
     init_index(env, exports);
     init_apc(env, exports);
     init_trace(env, exports);
+    init_sketch(env, exports);
     return exports;
   });
 }

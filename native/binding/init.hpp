@@ -14,5 +14,6 @@ void init_hash(Napi::Env env, Napi::Object exports);
 void init_index(Napi::Env env, Napi::Object exports);
 void init_apc(Napi::Env env, Napi::Object exports);
 void init_trace(Napi::Env env, Napi::Object exports);
+void init_sketch(Napi::Env env, Napi::Object exports);
 
 }  // namespace kvidx::binding
