@@ -38,6 +38,13 @@ export const catalogue: readonly CatalogueEntry[] = [
     file: new URL('./scenarios/routing.js', import.meta.url),
   },
   {
+    name: 'sketch',
+    description:
+      'Bloom sketches: speed, false positives, what they add to overlaps, what their exchange takes',
+    file: new URL('./scenarios/sketch.js', import.meta.url),
+    replaysTrace: true,
+  },
+  {
     name: 'soak',
     description: 'twenty million operations at a bound: memory stays flat, nothing breaks',
     file: new URL('./scenarios/soak.js', import.meta.url),

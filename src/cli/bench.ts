@@ -29,7 +29,10 @@ export function benchCommand(): Command {
     .option('--quick', 'small sizes and short rounds: shows that it works, measures little')
     .option('--json', 'print one JSON object instead of tables')
     .option('--out <file>', 'write the JSON object to a file as well')
-    .option('--trace <file>', 'the trace that ingest and memory replay (default: a small made-up one)')
+    .option(
+      '--trace <file>',
+      'the trace that ingest, memory and sketch replay (default: a small made-up one)',
+    )
     .addHelpText('after', NOTES)
     .action(async (scenarios: string[], flags: BenchFlags, command: Command) => {
       const { trace, out } = flags;

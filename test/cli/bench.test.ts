@@ -32,14 +32,14 @@ describe('kvidx bench', () => {
     const { code, stdout } = await kvidx(['bench', '--list']);
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^hash .*\nindex .*\ningest .*\nmemory .*\nrouting .*\nsoak .* \(only when named\)\n$/,
+      /^hash .*\nindex .*\ningest .*\nmemory .*\nrouting .*\nsketch .*\nsoak .* \(only when named\)\n$/,
     );
   });
 
   it('exits with 2 when a scenario is unknown', async () => {
     const { code, stdout, stderr } = await kvidx(['bench', 'nonsense']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toMatch(/hash, index, ingest, memory, routing, soak/);
+    expect(stderr).toMatch(/hash, index, ingest, memory, routing, sketch, soak/);
   });
 
   it('exits with 2 when no scenario would replay the trace', async () => {
@@ -68,6 +68,7 @@ describe('kvidx bench', () => {
         ['ingest', true],
         ['memory', true],
         ['routing', true],
+        ['sketch', true],
       ]);
       for (const { checks, figures } of report.scenarios) {
         expect(checks).not.toHaveLength(0);
@@ -113,6 +114,25 @@ describe('kvidx bench', () => {
     for (const { name, value } of growth) expect(value, name).toBeLessThan(2);
   });
 
+  it.runIf(built)('holds sketches to what is resident, and filters to their targets', async () => {
+    const { code, stdout } = await kvidx(['bench', 'sketch', '--quick', '--json']);
+    expect(code).toBe(0);
+    const { checks, figures, notes }: ScenarioResult = JSON.parse(stdout).scenarios[0];
+    for (const words of [
+      /^all paths give equal bits and answers for 17,000 keys: scalar.*wasm$/,
+      /^never a false negative: 100,000 keys/,
+      /^overlap by sketch ≥ exact overlap for all 1,600 pairs/,
+      /^a frame a request: who follows has each of 200 frames, and all that is resident$/,
+      /^a worker of 17,000 blocks: who joins knows them all$/,
+    ]) {
+      expect(checks).toContainEqual(expect.stringMatching(words));
+    }
+    expect(notes.join()).not.toMatch(/bloom-filters/);
+    const rates = figures.filter(({ name }) => name.endsWith('measured ÷ target'));
+    expect(rates).toHaveLength(3);
+    for (const { name, value } of rates) expect(Math.abs(value - 1), name).toBeLessThan(0.2);
+  });
+
   it.runIf(built)('names the line of a bad trace', async () => {
     const bad = join(folder, 'bad.jsonl');
     writeFileSync(bad, 'no trace\n');
@@ -146,7 +166,7 @@ describe('kvidx bench', () => {
     const { code, stderr } = await kvidx(['bench', '--quick', '--out', out], { stopReading: true });
     expect(code).toBe(0);
     expect(stderr).not.toMatch(/Error|kvidx:/);
-    expect(JSON.parse(readFileSync(out, 'utf8')).scenarios).toHaveLength(5);
+    expect(JSON.parse(readFileSync(out, 'utf8')).scenarios).toHaveLength(6);
   });
 
   it.runIf(built)('ends quietly when nobody reads what it prints, and there is no file', async () => {
