@@ -108,7 +108,6 @@ export class RedisSubscriptions {
 
   #interrupt(): void {
     for (const channel of this.#channels.values()) {
-      if (!channel.live) continue;
       channel.live = false;
       for (const { onInterrupted } of [...channel.listeners]) onInterrupted?.();
     }

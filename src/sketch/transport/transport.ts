@@ -10,8 +10,9 @@ export interface SketchTransport {
   publish(channel: string, bytes: Uint8Array): Promise<void>;
   /**
    * `onMessage` is told of messages from when the promise resolves, through reconnections; the bytes are its own. While the
-   * store cannot be reached it does not resolve; it rejects when the store refuses. `onInterrupted` is told when messages may
-   * get lost from now on, by a transport that notices. The answer ends the subscription.
+   * store cannot be reached it does not resolve; it rejects when the store refuses. `onInterrupted` is told whenever the
+   * connection breaks or cannot be made, by a transport that notices: until the next message some may be lost. The answer
+   * ends the subscription.
    */
   subscribe(
     channel: string,

@@ -170,7 +170,7 @@ describe('a full frame is asked for', () => {
     expect([sketch.degraded, wishes()]).toEqual(['gap', 0]);
     await pass(100);
     expect(wishes()).toBe(1);
-    await pass(999);
+    await pass(899);
     expect(wishes()).toBe(1);
     await pass(10_000);
     expect(wishes()).toBeGreaterThan(9);

@@ -1,0 +1,271 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { type RedisTransportOptions, redisTransport } from '../../../src/sketch/transport/redis.js';
+import type { SketchTransport } from '../../../src/sketch/transport/transport.js';
+import { hasNoRedis, RedisServer } from './redis-server.js';
+import { until } from './support.js';
+
+const CLOSED = { name: 'KvidxError', code: 'ERR_KVIDX_CLOSED' };
+const FAILED = { name: 'KvidxError', code: 'ERR_KVIDX_TRANSPORT' };
+/** Every byte, what is no UTF-8 included. */
+const BYTES = Uint8Array.from({ length: 256 }, (_, i) => i);
+const PATIENCE = { timeout: 20_000 };
+/** So that a test does not take long. */
+const QUICK = { commandTimeoutMs: 300, reconnectMs: 5, maxReconnectMs: 20 };
+
+/** Of one test. */
+async function newServer(): Promise<RedisServer> {
+  const server = await RedisServer.start();
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+describe.skipIf(hasNoRedis)('through a Redis', () => {
+  let server: RedisServer;
+  const open: SketchTransport[] = [];
+
+  beforeAll(async () => {
+    server = await RedisServer.start();
+  });
+  afterEach(async () => {
+    await Promise.all(open.splice(0).map((transport) => transport.close()));
+  });
+  afterAll(() => server.stop());
+
+  async function connect(options?: RedisTransportOptions): Promise<SketchTransport> {
+    const transport = await redisTransport({ url: server.url, ...QUICK, ...options });
+    open.push(transport);
+    return transport;
+  }
+
+  /** Publishes until the message has arrived: one that is sent while the other side reconnects is lost. */
+  async function arrives(from: SketchTransport, channel: string, got: unknown[]): Promise<void> {
+    const before = got.length;
+    await until('a message arrives', () => {
+      from.publish(channel, BYTES).catch(() => {});
+      return got.length > before;
+    });
+  }
+
+  it('messages reach who is subscribed, byte by byte', async () => {
+    const [from, to] = [await connect(), await connect()];
+    const got: Uint8Array[] = [];
+    const leave = [
+      await to.subscribe('ä:1', (bytes) => got.push(bytes)),
+      await to.subscribe('ä:1', (bytes) => got.push(bytes)),
+      await to.subscribe('other', () => expect.fail('of another channel')),
+    ];
+    await from.publish('ä:1', BYTES);
+    await from.publish('ä:1', new Uint8Array(0));
+    await until('two messages arrive', () => got.length === 4);
+    expect(got).toEqual([BYTES, BYTES, new Uint8Array(0), new Uint8Array(0)]);
+    await leave[0]!();
+    await from.publish('ä:1', BYTES);
+    await until('one arrives', () => got.length === 5);
+    await leave[1]!();
+    expect(await server.call('PUBSUB', 'CHANNELS')).toEqual(['other']);
+    await to.subscribe('ä:1', (bytes) => got.push(bytes));
+    await from.publish('ä:1', BYTES);
+    await until('one arrives again', () => got.length === 6);
+  });
+
+  it('the latest message stays under its key, byte by byte, until it expires', async () => {
+    const transport = await connect();
+    expect(await transport.getLatest('k')).toBeUndefined();
+    await transport.setLatest('k', BYTES, 60_000);
+    expect(await transport.getLatest('k')).toEqual(BYTES);
+    const ttlMs = Number(await server.call('PTTL', 'k'));
+    expect(ttlMs).toBeGreaterThan(0);
+    expect(ttlMs).toBeLessThanOrEqual(60_000);
+    await transport.setLatest('k', Uint8Array.of(1), 0.5 + 1);
+    await vi.waitFor(async () => expect(await transport.getLatest('k')).toBeUndefined(), PATIENCE);
+  });
+
+  it('a user, a password and a database are those of the URL', async () => {
+    await server.call('ACL', 'SETUSER', 'u', 'reset', 'on', '>p@ss', '~k', '&allowed', '+@all');
+    const transport = await connect({ url: server.url.replace('://', '://u:p%40ss@').concat('/3') });
+    await transport.setLatest('k', BYTES, 60_000);
+    expect(await server.call('EXISTS', 'k')).toBe(0);
+    expect(await transport.getLatest('k')).toEqual(BYTES);
+    await transport.subscribe('allowed', () => {});
+    await expect(transport.subscribe('forbidden', () => {})).rejects.toMatchObject(FAILED);
+    await expect(transport.publish('forbidden', BYTES)).rejects.toMatchObject(FAILED);
+    await expect(transport.getLatest('forbidden')).rejects.toMatchObject(FAILED);
+  });
+
+  it('a wrong password is told, and is none of the message', async () => {
+    const errors: Error[] = [];
+    const transport = await connect({
+      url: server.url.replace('://', '://u:secret@'),
+      onError: (error) => errors.push(error),
+    });
+    await expect(transport.publish('a', BYTES)).rejects.toMatchObject(FAILED);
+    expect(errors[0]).toMatchObject({ ...FAILED, message: expect.stringContaining('WRONGPASS') });
+    expect(errors.map(({ message }) => message).join()).not.toContain('secret');
+  });
+
+  it('connections that the server drops are made again, and what was subscribed is', async () => {
+    const [from, to] = [await connect(), await connect()];
+    const got: Uint8Array[] = [];
+    const interrupted = vi.fn();
+    await to.subscribe('a', (bytes) => got.push(bytes), interrupted);
+    for (let times = 1; times <= 3; times++) {
+      await server.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+      await until('the end is noticed', () => interrupted.mock.calls.length === times);
+      await arrives(from, 'a', got);
+    }
+    await server.call('CLIENT', 'KILL', 'TYPE', 'normal');
+    await arrives(from, 'a', got);
+    await vi.waitFor(() => to.setLatest('k', BYTES, 1000), PATIENCE);
+  });
+
+  it('a server that stands still is given up on, and found again when it goes on', async () => {
+    const errors: Error[] = [];
+    const transport = await connect({ onError: (error) => errors.push(error) });
+    const got: Uint8Array[] = [];
+    await transport.subscribe('a', (bytes) => got.push(bytes));
+    server.freeze();
+    try {
+      // Each of these rejects while the server stands still.
+      await expect(transport.publish('a', BYTES)).rejects.toMatchObject(FAILED);
+      await expect(transport.getLatest('k')).rejects.toMatchObject(FAILED);
+      await expect(transport.setLatest('k', BYTES, 1)).rejects.toMatchObject(FAILED);
+    } finally {
+      server.thaw();
+    }
+    await arrives(transport, 'a', got);
+    expect(errors.length).toBeGreaterThan(0);
+    for (const error of errors) expect(error).toMatchObject(FAILED);
+  });
+});
+
+describe.skipIf(hasNoRedis)('a Redis that is away', () => {
+  it('is waited for by who subscribes; calls reject at once; all works when it comes', async () => {
+    const server = await newServer();
+    await server.kill();
+    const errors: Error[] = [];
+    const transport = await redisTransport({
+      url: server.url,
+      ...QUICK,
+      onError: (error) => errors.push(error),
+    });
+    expect(errors[0]).toMatchObject({ ...FAILED, message: expect.stringContaining('ECONNREFUSED') });
+    await expect(transport.publish('a', BYTES)).rejects.toMatchObject(FAILED);
+    await expect(transport.getLatest('k')).rejects.toMatchObject(FAILED);
+
+    const got: Uint8Array[] = [];
+    let leave: (() => Promise<void>) | undefined;
+    const subscribed = transport
+      .subscribe('a', (bytes) => got.push(bytes))
+      .then((end) => {
+        leave = end;
+      });
+    await expect(transport.publish('a', BYTES)).rejects.toMatchObject(FAILED);
+    expect(leave).toBeUndefined();
+    await server.start();
+    await subscribed;
+    await vi.waitFor(() => transport.publish('a', BYTES), PATIENCE);
+    await until('it arrives', () => got.length > 0);
+
+    await server.kill();
+    await leave!();
+    await expect(transport.publish('a', BYTES)).rejects.toMatchObject(FAILED);
+    await server.start();
+    await vi.waitFor(() => transport.setLatest('k', BYTES, 1000), PATIENCE);
+    expect(await server.call('PUBSUB', 'CHANNELS')).toEqual([]);
+    await transport.close();
+  });
+
+  it('is away for a transport whose onError throws, too', async () => {
+    const server = await newServer();
+    await server.kill();
+    const transport = await redisTransport({
+      url: server.url,
+      ...QUICK,
+      onError: () => {
+        throw new Error('bug');
+      },
+    });
+    await expect(transport.publish('a', BYTES)).rejects.toMatchObject(FAILED);
+    await transport.close();
+  });
+});
+
+describe.skipIf(hasNoRedis)('a transport that is closed', () => {
+  /** Sockets, and timers that keep the process alive; other timers come and go. */
+  const resources = () => process.getActiveResourcesInfo().filter((name) => /TCP|Timeout/.test(name)).length;
+
+  it.each<[string, (server: RedisServer) => Promise<void>]>([
+    ['while the server answers', async () => {}],
+    ['while the server is away', (server) => server.kill()],
+    ['while the server stands still', async (server) => server.freeze()],
+  ])('%s leaves nothing behind, and refuses all calls', async (_, prepare) => {
+    const server = await newServer();
+    const before = resources();
+    const transport = await redisTransport({ url: server.url, ...QUICK });
+    await transport.subscribe('a', () => {});
+    await prepare(server);
+    const pending = [transport.publish('a', BYTES), transport.subscribe('b', () => {})];
+    const settled = Promise.allSettled(pending);
+    await transport.close();
+    await transport.close();
+    for (const call of [
+      transport.publish('a', BYTES),
+      transport.subscribe('a', () => {}),
+      transport.setLatest('k', BYTES, 1),
+      transport.getLatest('k'),
+    ]) {
+      await expect(call).rejects.toMatchObject(CLOSED);
+    }
+    await settled;
+    await until('nothing is left', () => resources() <= before);
+  });
+
+  it('lets who waits for the store know', async () => {
+    const server = await newServer();
+    await server.kill();
+    const transport = await redisTransport({ url: server.url, ...QUICK });
+    const waiting = expect(transport.subscribe('a', () => {})).rejects.toMatchObject(CLOSED);
+    await transport.close();
+    await waiting;
+  });
+});
+
+describe('options that make no transport', () => {
+  it.each<[string, Partial<Record<keyof RedisTransportOptions, unknown>>, string]>([
+    ['a URL that is none', { url: 'localhost:6379' }, 'ERR_KVIDX_OUT_OF_RANGE'],
+    ['a URL of another kind', { url: 'http://localhost' }, 'ERR_KVIDX_OUT_OF_RANGE'],
+    ['a URL without a host', { url: 'redis:///0' }, 'ERR_KVIDX_OUT_OF_RANGE'],
+    ['a database that is no number', { url: 'redis://localhost/a' }, 'ERR_KVIDX_OUT_OF_RANGE'],
+    ['an object for a URL', { url: { host: 'localhost' } }, 'ERR_KVIDX_INVALID_ARG_TYPE'],
+    ['no time to connect', { connectTimeoutMs: 0 }, 'ERR_KVIDX_OUT_OF_RANGE'],
+    ['no time to answer', { commandTimeoutMs: 0 }, 'ERR_KVIDX_OUT_OF_RANGE'],
+    ['a pause below 0', { reconnectMs: -1 }, 'ERR_KVIDX_OUT_OF_RANGE'],
+    ['a pause that no timer waits', { maxReconnectMs: 2 ** 31 }, 'ERR_KVIDX_OUT_OF_RANGE'],
+    ['an onError that is none', { onError: 1 }, 'ERR_KVIDX_INVALID_ARG_TYPE'],
+  ])('%s', async (_, options, code) => {
+    await expect(redisTransport(options as RedisTransportOptions)).rejects.toMatchObject({ code });
+  });
+
+  it('do not repeat a password', async () => {
+    await expect(redisTransport({ url: 'redis://u:secret@h/a' })).rejects.toThrow(/^(?!.*secret)/);
+  });
+});
+
+describe('without ioredis', () => {
+  afterEach(() => {
+    vi.doUnmock('ioredis');
+    vi.resetModules();
+  });
+
+  it('the error says what to install', async () => {
+    vi.resetModules();
+    vi.doMock('ioredis', () => {
+      throw new Error("Cannot find package 'ioredis'");
+    });
+    const { redisTransport: fresh } = await import('../../../src/sketch/transport/redis.js');
+    await expect(fresh()).rejects.toMatchObject({
+      ...FAILED,
+      message: expect.stringContaining('npm install ioredis'),
+    });
+  });
+});
