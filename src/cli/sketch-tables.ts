@@ -5,7 +5,7 @@ import type { SketchInspection, TestedHashes } from './sketch-inspection.js';
 import { table } from './table.js';
 
 const HEAD = ['sketch', 'value', 'definition'] as const;
-const RATE_OF_BITS = 'the share of all hashes that these very bits say yes to';
+const RATE_OF_BITS = 'of these very bits';
 const EXACT_BYTES_A_BLOCK = 8;
 const BAR_CELLS = 40;
 const MOST_HASHES_LISTED = 20;
@@ -27,7 +27,7 @@ export function buildTable(built: SketchBuilt): string {
     ['blocks', grouped(blocks), blocks === blocks_named ? '' : `different ones of ${grouped(blocks_named)}`],
     filterRow(z, blocks),
     bytesRow(bytes, blocks),
-    ['target rate', rate(target_fpp), 'of false positives: what it was sized for'],
+    ['target rate', rate(target_fpp), 'of false positives, as sized for'],
     ['actual rate', rate(actual_fpp), RATE_OF_BITS],
   ];
   return `${out === '-' ? 'standard output' : out}: ${what}\n${table(HEAD, rows)}\n`;
@@ -51,7 +51,7 @@ function wholeRows({
   block_size,
 }: Pick<SketchInspection, 'worker' | 'session' | 'block_size'>): string[][] {
   if (worker === null || block_size === null) return [];
-  const of = session === null ? 'all that it holds' : 'what it holds of one session alone';
+  const of = session === null ? 'all that it holds' : 'of one session alone';
   const rows = [['worker', name(worker), of]];
   if (session !== null) rows.push(['session', name(session), '']);
   return [...rows, ['block size', counted(block_size, 'token'), '']];
@@ -60,9 +60,9 @@ function wholeRows({
 function ageRows({ epoch, sequence, built_at, timestamp_ms, age_ms }: SketchInspection): string[][] {
   if (epoch === null || sequence === null || age_ms === null) return [];
   return [
-    ['epoch', String(epoch), "life of the publisher's filter; the higher, the later"],
-    ['sequence', grouped(sequence), 'number of the frame within the epoch'],
-    ['built', built_at ?? `${timestamp_ms} ms`, `${age(age_ms)}, by the publisher's clock`],
+    ['epoch', String(epoch), 'the higher, the later'],
+    ['sequence', grouped(sequence), 'of the frame within the epoch'],
+    ['built', built_at ?? `${timestamp_ms} ms`, `${age(age_ms)} by its own clock`],
   ];
 }
 
@@ -70,49 +70,40 @@ function filterRows(shown: SketchInspection): string[][] {
   const { kind, blocks, estimated_blocks, z, sent_z, target_fpp, share_of_bits_set, expected_fpp } = shown;
   const known = blocks ?? estimated_blocks;
   const rows: string[][] = [];
-  if (blocks !== null) rows.push(['blocks', grouped(blocks), 'resident blocks that are in the filter']);
-  else if (known !== null) rows.push(['blocks', `~ ${grouped(known)}`, 'estimated by the bits that are set']);
+  if (blocks !== null) rows.push(['blocks', grouped(blocks), 'that are in the filter']);
+  else if (known !== null) rows.push(['blocks', `~ ${grouped(known)}`, 'estimated by the set bits']);
   rows.push(filterRow(z, known));
-  if (kind === 'delta') rows.push(['changed', counted(sent_z, 'block'), 'of 256 bits: those in the frame']);
+  if (kind === 'delta') rows.push(['changed', `${grouped(sent_z)} × 256 bits`, 'are in the frame']);
   rows.push(bytesRow(shown.bytes, known));
-  if (target_fpp !== null)
-    rows.push(['target rate', rate(target_fpp), 'of false positives: what it was sized for']);
+  if (target_fpp !== null) rows.push(['target rate', rate(target_fpp), 'of false positives, as sized for']);
   if (share_of_bits_set !== null) {
     rows.push(['bits set', percent(share_of_bits_set), kind === 'delta' ? 'of the changed blocks' : '']);
   }
   if (expected_fpp !== null) {
     rows.push(
       ['expected rate', rate(expected_fpp), RATE_OF_BITS],
-      [
-        'inflation',
-        inflation(shown.expected_inflation),
-        'p ÷ (1 − p): how far an overlap goes too far, on average',
-      ],
+      ['inflation', inflation(shown.expected_inflation), 'mean excess of an overlap'],
     );
   }
   const { checksum } = shown;
   rows.push([
     'checksum',
     checksum ?? 'none',
-    checksum === null ? 'so that damage cannot be told' : 'XXH64; it matches',
+    checksum === null ? 'damage cannot be told' : 'XXH64; it matches',
   ]);
   return rows;
 }
 
 function filterRow(z: number, keys: number | null): string[] {
-  const each = keys ? `: ${((256 * z) / keys).toFixed(2)} bits a block that it holds` : '';
-  return ['filter', counted(z, 'block'), `of 256 bits${each}`];
+  const each = keys ? `${((256 * z) / keys).toFixed(2)} bits a block` : '';
+  return ['filter', `${grouped(z)} × 256 bits`, each];
 }
 
 function bytesRow(bytes: number, blocks: number | null): string[] {
-  if (!blocks) return ['bytes', grouped(bytes), 'of the file'];
-  const each = bytes / blocks;
-  const ratio = Number((EXACT_BYTES_A_BLOCK / each).toPrecision(2));
-  return [
-    'bytes',
-    grouped(bytes),
-    `${each.toFixed(2)} a block; an exact set takes ${EXACT_BYTES_A_BLOCK}, ${ratio} times as much`,
-  ];
+  const each = blocks
+    ? `${(bytes / blocks).toFixed(2)} a block; exact hashes: ${EXACT_BYTES_A_BLOCK}`
+    : 'of the file';
+  return ['bytes', grouped(bytes), each];
 }
 
 function inflation(blocks: number | null): string {

@@ -51,6 +51,9 @@ const INSPECT_NOTES = `
 Frames (KVSK) and Parquet filters are told apart by their first byte. All of a frame is checked; a Parquet filter has no
 checksum. A delta frame has only the blocks of 256 bits that changed, so that no hashes can be tested against it.
 
+The expected rate p of false positives is that of the bits as they are: the share of all possible hashes that they answer
+yes to. An overlap by this sketch is then p / (1 - p) blocks too long on average (inflation), and never too short.
+
 Examples:
   $ kvidx sketch inspect thousand.kvsk
   $ kvidx sketch inspect thousand.kvsk --test 1 2 0x3e8 5000
