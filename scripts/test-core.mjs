@@ -1,8 +1,9 @@
 // Builds the core and its tests with cmake and runs them, without Node's addon. Assertions are on, so the fuzz driver
-// also validates the index after every operation.
+// of the index also validates it after every operation.
 //
-//   node scripts/test-core.mjs [--sanitize] [--operations 300000] [--seed 1]
+//   node scripts/test-core.mjs [--sanitize] [--operations 300000] [--inputs 200000] [--seed 1]
 //
+// --operations: on indexes; --inputs: sketch frames.
 // --sanitize: under AddressSanitizer and UndefinedBehaviorSanitizer. Exit status 1: something failed.
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
@@ -14,6 +15,7 @@ const { values } = parseArgs({
   options: {
     sanitize: { type: 'boolean', default: false },
     operations: { type: 'string', default: '300000' },
+    inputs: { type: 'string', default: '200000' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
   },
 });
@@ -37,6 +39,7 @@ run(
   readdirSync(join(tests, 'corpus')).map((name) => join(tests, 'corpus', name)),
 );
 run(fuzz, ['--seed', values.seed, '--operations', values.operations]);
+run(join(build, 'test', 'frame_fuzz'), ['--seed', values.seed, '--inputs', values.inputs]);
 
 function run(command, args) {
   const { status, error } = spawnSync(command, args, { stdio: 'inherit' });
