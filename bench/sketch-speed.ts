@@ -197,7 +197,7 @@ export async function raceRival({ quick, check, note, progress }: ScenarioContex
       },
       ours: { operations, run: () => BloomFilter.of(keys, TARGET_FPP).test(keys, answers) },
     },
-    { rounds: quick ? 1 : 5, roundMs: quick ? 5 : 60 },
+    { rounds: quick ? 1 : 3, roundMs: quick ? 5 : 60 },
   );
   const size = `${grouped(keys.length)} keys`;
   return [
