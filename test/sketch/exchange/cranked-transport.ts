@@ -30,6 +30,8 @@ export class CrankedTransport implements SketchTransport {
   travelling: Message[] = [];
   /** Methods that reject. */
   readonly failing = new Set<Method>();
+  /** Methods that do what they should, and reject: the answer got lost. */
+  readonly unanswered = new Set<Method>();
   /** Methods that wait. */
   readonly #held = new Map<Method, Promise<void>>();
   /** Calls of `publish` under way, and the most that there were. */
@@ -46,6 +48,7 @@ export class CrankedTransport implements SketchTransport {
     for (const listener of this.listeners) {
       if (listener.channel === channel) this.travelling.push({ listener, bytes: bytes.slice() });
     }
+    this.#answer('publish');
   }
 
   async subscribe(
@@ -67,6 +70,7 @@ export class CrankedTransport implements SketchTransport {
     await this.#held.get('setLatest');
     this.#check('setLatest');
     this.latest.set(key, { bytes: bytes.slice(), ttlMs });
+    this.#answer('setLatest');
   }
 
   async getLatest(key: string): Promise<Uint8Array | undefined> {
@@ -136,5 +140,9 @@ export class CrankedTransport implements SketchTransport {
 
   #check(method: Method): void {
     if (this.failing.has(method)) throw AWAY;
+  }
+
+  #answer(method: Method): void {
+    if (this.unanswered.has(method)) throw AWAY;
   }
 }
