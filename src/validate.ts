@@ -96,6 +96,12 @@ export function checkInteger(what: string, value: unknown, lo: number, hi: numbe
   return value;
 }
 
+/** Throws ERR_KVIDX_INVALID_ARG_TYPE. */
+export function checkBoolean(what: string, value: unknown): boolean {
+  if (typeof value !== 'boolean') throw invalidArgType(what, 'a boolean', value);
+  return value;
+}
+
 /** One of some words. Throws ERR_KVIDX_INVALID_ARG_TYPE (no string) or ERR_KVIDX_OUT_OF_RANGE (another one). */
 export function checkChoice<T extends string>(what: string, value: unknown, choices: readonly T[]): T {
   if ((choices as readonly unknown[]).includes(value)) return value as T;

@@ -141,6 +141,14 @@ inline double number(Napi::Value value, const char* what) {
   return result;
 }
 
+inline bool boolean(Napi::Value value, const char* what) {
+  bool result;
+  if (napi_get_value_bool(value.Env(), value, &result) != napi_ok) {
+    fail_type(value.Env(), std::string(what) + " must be a boolean");
+  }
+  return result;
+}
+
 /// A whole Number from `lo` to `hi`.
 inline uint32_t integer(Napi::Value value, const char* what, uint32_t lo = 0, uint32_t hi = UINT32_MAX) {
   const double d = number(value, what);

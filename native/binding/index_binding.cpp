@@ -316,7 +316,7 @@ Napi::Value contains(IndexObject& self, Info info) {
 
 Napi::Value enumerate(IndexObject& self, Info info) {
   const Index& index = open(self, info);
-  const auto hashes = index.enumerate(live_slot(index, info));
+  const auto hashes = index.enumerate(live_slot(index, info), boolean(info[1], "sorted"));
   return copy_out<SeqHash>(info.Env(), hashes);
 }
 

@@ -16,6 +16,7 @@ constexpr BloomKernel kKernels[] = {
 /// Each instruction set includes those before it.
 size_t supported() {
 #if defined(__x86_64__)
+  __builtin_cpu_init();  // not every run-time library has done so before
   if (!__builtin_cpu_supports("avx2")) return 1;
   const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");

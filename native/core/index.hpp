@@ -202,7 +202,8 @@ class Index {
                         std::span<uint32_t> out) const;
   void fair_within(SeqSpan seq, std::span<const uint32_t> lengths, std::span<double> out) const;
   bool contains(SeqHash) const;
-  std::vector<SeqHash> enumerate(uint32_t slot) const;  // ascending
+  /// Ascending, or as they lie: sorting is nine tenths of the time.
+  std::vector<SeqHash> enumerate(uint32_t slot, bool sorted = true) const;
   /// Of these, the ones whose one owner is the session.
   std::vector<SeqHash> enumerate_exclusive(uint32_t slot, uint32_t session) const;
   SlotFigures slot_figures(uint32_t slot) const;

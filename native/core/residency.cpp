@@ -236,7 +236,7 @@ bool Index::resident_somewhere(BlockRef ref) const {
   return false;
 }
 
-std::vector<SeqHash> Index::enumerate(uint32_t slot) const {
+std::vector<SeqHash> Index::enumerate(uint32_t slot, bool sorted) const {
   std::vector<SeqHash> hashes;
   if (slot >= slots_.size() || !slots_[slot].live) return hashes;
   hashes.reserve(slots_[slot].resident);
@@ -247,7 +247,7 @@ std::vector<SeqHash> Index::enumerate(uint32_t slot) const {
       hashes.insert(hashes.end(), runs_[id].blocks + v.begin, runs_[id].blocks + v.end);
     }
   }
-  std::sort(hashes.begin(), hashes.end());
+  if (sorted) std::sort(hashes.begin(), hashes.end());
   return hashes;
 }
 

@@ -3,6 +3,7 @@ export type { EvictionCause, WorkerExplanation, WorkerReason } from './explain-w
 export { type FeedResult, RejectedError } from './feed-result.js';
 export { KvIndex } from './kv-index.js';
 export {
+  type EnumerateOptions,
   type ExclusiveOverlapOptions,
   type ExclusiveWithinOptions,
   FAIR_UNIT,

@@ -3,6 +3,7 @@
 import { invalidArgType, KvidxError } from '../errors.js';
 import { type CoreIndex, RESULT, SLOT_FIGURE, STATUS } from '../native/seam.js';
 import {
+  checkBoolean,
   checkBytes,
   checkHash,
   checkHashes,
@@ -37,6 +38,7 @@ import {
 import { checkSessionName, SessionTable } from './sessions.js';
 import { restoreParts, saveParts } from './snapshot.js';
 import type {
+  EnumerateOptions,
   ExclusiveOverlapOptions,
   ExclusiveWithinOptions,
   FairOverlapOptions,
@@ -306,9 +308,11 @@ export class KvIndex {
     return KvIndex.#open(this).contains(checkHash(seqHash, 'seqHash'));
   }
 
-  /** The worker's blocks, ascending, as a new `BigUint64Array`. ERR_KVIDX_UNKNOWN_WORKER: a stale handle. */
-  enumerate(worker: WorkerHandle): BigUint64Array {
-    return KvIndex.#live(this, worker).core.enumerate(worker.slot);
+  /** The worker's blocks, ascending unless told otherwise, as a new `BigUint64Array`. ERR_KVIDX_UNKNOWN_WORKER: a stale handle. */
+  enumerate(worker: WorkerHandle, options?: EnumerateOptions): BigUint64Array {
+    const { sorted = true } = checkOptions(options);
+    checkBoolean('sorted', sorted);
+    return KvIndex.#live(this, worker).core.enumerate(worker.slot, sorted);
   }
 
   /**

@@ -87,6 +87,11 @@ export interface ExclusiveWithinOptions {
   readonly out?: Uint32Array;
 }
 
+export interface EnumerateOptions {
+  /** Default true. false: in any order, in a tenth of the time. */
+  readonly sorted?: boolean;
+}
+
 export interface FairWithinOptions {
   /** Filled and answered instead of a new array; as long as `lengths`. */
   readonly out?: Float64Array;

@@ -1,6 +1,6 @@
-import { invalidArgType, KvidxError, outOfRange } from '../errors.js';
+import { KvidxError, outOfRange } from '../errors.js';
 import { RESULT, SLOT_FIGURE, SLOT_MODE, STATUS } from '../native/seam.js';
-import { checkInteger, checkOptions, checkTime } from '../validate.js';
+import { checkBoolean, checkInteger, checkOptions, checkTime } from '../validate.js';
 import { places } from './feed-result.js';
 import type { SetCapacityOptions } from './types.js';
 import { slotFigure } from './worker-stats.js';
@@ -27,9 +27,7 @@ export function checkModeOptions(options: ModeOptions): ModeOptions {
     checkTime('ttlMs', ttlMs);
     if (capacity === undefined) throw outOfRange('ttlMs', 'given together with a capacity', ttlMs);
   }
-  if (referenceCounts !== undefined && typeof referenceCounts !== 'boolean') {
-    throw invalidArgType('referenceCounts', 'a boolean', referenceCounts);
-  }
+  if (referenceCounts !== undefined) checkBoolean('referenceCounts', referenceCounts);
   if (referenceCounts && capacity !== undefined) {
     throw outOfRange('referenceCounts', 'omitted with a capacity: a worker has one or the other', true);
   }

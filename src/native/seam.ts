@@ -280,8 +280,8 @@ export interface CoreIndex {
   /** Why the slot lost the block, if that is remembered and it has not held it since: a CAUSE. */
   evictedBy(slot: number, hash: bigint): number;
 
-  /** Resident hashes of a slot, ascending. */
-  enumerate(slot: number): BigUint64Array;
+  /** Resident hashes of a slot, ascending where `sorted`, else in whatever order they lie. */
+  enumerate(slot: number, sorted: boolean): BigUint64Array;
   /** Resident hashes of a slot whose one owner is this session, ascending. `session` 0: none. */
   enumerateExclusive(slot: number, session: number): BigUint64Array;
   /** Live sessions' numbers, least recently owning first. */

@@ -106,8 +106,9 @@ class ReferenceIndex implements CoreIndex {
     fillFigures(this.#state.slots[slot], out);
   }
 
-  enumerate(slot: number): BigUint64Array {
-    return BigUint64Array.from(this.#state.slots[slot]?.blocks ?? []).sort();
+  enumerate(slot: number, sorted: boolean): BigUint64Array {
+    const hashes = BigUint64Array.from(this.#state.slots[slot]?.blocks ?? []);
+    return sorted ? hashes.sort() : hashes;
   }
 
   enumerateExclusive(slot: number, session: number): BigUint64Array {

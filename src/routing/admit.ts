@@ -1,5 +1,5 @@
 import { invalidArgType, outOfRange } from '../errors.js';
-import { checkInteger, checkOptions, checkTime } from '../validate.js';
+import { checkBoolean, checkInteger, checkOptions, checkTime } from '../validate.js';
 import type { AdmittedAs } from './types.js';
 
 /*
@@ -162,9 +162,4 @@ function checkLimits(limits: AdmitLimits | undefined) {
   if (typeof poolShare !== 'number') throw invalidArgType('poolShare', 'a number', poolShare);
   if (!(poolShare > 0 && poolShare <= 1)) throw outOfRange('poolShare', 'above 0, up to 1', poolShare);
   return { maxAppendTokens: checkInteger('maxAppendTokens', maxAppendTokens, 0, MAX), poolShare };
-}
-
-function checkBoolean(what: string, value: unknown): boolean {
-  if (typeof value !== 'boolean') throw invalidArgType(what, 'a boolean', value);
-  return value;
 }

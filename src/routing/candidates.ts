@@ -1,6 +1,6 @@
 import { invalidArgType, outOfRange } from '../errors.js';
 import { DEFAULT_BLOCK_SIZE, MAX_BLOCK_SIZE } from '../hash/block-hasher.js';
-import { checkInteger, checkOptions } from '../validate.js';
+import { checkBoolean, checkInteger, checkOptions } from '../validate.js';
 
 /*
  * What a policy sees of one request: a place for each worker that may take it, in the order in which they joined.
@@ -109,8 +109,7 @@ export function candidatesFrom(workers: readonly WorkerFeatures[], options: Cand
     if (count === 0) throw outOfRange('home', 'absent where there are no workers', home);
     candidates.home = checkInteger('home', home, 0, count - 1);
   }
-  if (hasHome !== undefined && typeof hasHome !== 'boolean')
-    throw invalidArgType('hasHome', 'a boolean', hasHome);
+  if (hasHome !== undefined) checkBoolean('hasHome', hasHome);
   candidates.hasHome = home !== undefined || hasHome === true;
   for (let place = 0; place < count; place++) fill(candidates, place, workers[place], blockSize);
   return candidates;

@@ -2,7 +2,7 @@ import { invalidArgType, outOfRange } from '../errors.js';
 import { DEFAULT_BLOCK_SIZE } from '../hash/block-hasher.js';
 import type { Namespace } from '../hash/namespace.js';
 import type { KvIndexOptions } from '../kv-index/index.js';
-import { checkChoice, checkInteger, checkName, checkOptions, checkTime } from '../validate.js';
+import { checkBoolean, checkChoice, checkInteger, checkName, checkOptions, checkTime } from '../validate.js';
 import type { Policy } from './policy/policy.js';
 import { createPolicy } from './policy/spec.js';
 import { checkOwnName } from './residency.js';
@@ -60,8 +60,7 @@ export function checkRouterOptions(options: RouterOptions | undefined): RouterSe
     index,
     now = steadyNow,
   } = checkOptions(options);
-  if (typeof partialLastBlock !== 'boolean')
-    throw invalidArgType('partialLastBlock', 'a boolean', partialLastBlock);
+  checkBoolean('partialLastBlock', partialLastBlock);
   if (typeof now !== 'function') throw invalidArgType('now', 'a function', now);
   const { evictedHistory = 0 } = checkOptions(index, 'index');
   return {

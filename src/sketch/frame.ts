@@ -232,7 +232,7 @@ function describeFault(fault: number, bytes: Uint8Array, maxBlocks: number): str
     case FRAME_FAULT.delta:
       return `the block indices of its delta do not rise, or are not below z = ${view.getUint32(52, true)}`;
     case FRAME_FAULT.tooLong:
-      return `it goes on behind its end: ${counted(bytes.length, 'byte')} are more than its lengths ask for`;
+      return `it goes on behind its end: its ${counted(bytes.length, 'byte')} are more than its lengths ask for`;
     case FRAME_FAULT.checksum:
       return `its checksum (byte ${bytes.length - CHECKSUM_BYTES}) does not match`;
     default:

@@ -68,8 +68,13 @@ function readHeader(bytes: Uint8Array): { numBytes: number; end: number } {
   const { value, end } = readVarint(bytes, 1);
   let at = end;
   for (const wrong of UNIONS) {
-    if (UNION_OF_FIRST.some((byte, i) => bytes[at + i] !== byte))
-      throw badFilter(`its ${wrong} (byte ${at})`);
+    const differs = UNION_OF_FIRST.findIndex((byte, i) => bytes[at + i] !== byte);
+    if (differs >= 0) {
+      const isCut = at + differs >= bytes.length;
+      throw badFilter(
+        isCut ? `it ends within its header (byte ${bytes.length})` : `its ${wrong} (byte ${at})`,
+      );
+    }
     at += UNION_OF_FIRST.length;
   }
   if (bytes[at] !== STOP) throw badFilter(`its header does not end (byte ${at})`);

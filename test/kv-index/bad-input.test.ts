@@ -283,6 +283,7 @@ test('names, ranks and tiers are checked; an unknown tier is never taken for gpu
     [TYPE, () => index.own(1 as unknown as string, hashes(1))],
     [TYPE, () => index.endSession(undefined as unknown as string)],
     [RANGE, () => index.enumerateExclusive(worker, '')],
+    [TYPE, () => index.enumerate(worker, { sorted: 'no' as never })],
     [TYPE, () => index.exclusiveOverlap(null as unknown as string, hashes(1))],
     [TYPE, () => index.exclusiveWithin(null as unknown as string, hashes(1), Uint32Array.of(1))],
     [RANGE, () => index.lookupTokens([1], { session: '' })],

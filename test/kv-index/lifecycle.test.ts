@@ -121,7 +121,7 @@ describe.runIf(backend().name === 'native')('the addon', () => {
         () => index.store(0, 0, seq, 2n ** 64n, 1, result),
         () => index.store(0, 0, seq, undefined, 1, new Float64Array(7)),
         () => index.store(-1, 0, seq, undefined, 1, result),
-        () => index.enumerate(1),
+        () => index.enumerate(1, true),
         () => index.contains(-1n),
         () => index.restore('x'),
         () => index.pin(0, 1, seq, new Float64Array(7)),

@@ -178,7 +178,8 @@ export class Contest {
     );
     sides.both('sessionNumbers', (index) => index.sessionNumbers());
     for (const slot of sides.both('slotNumbers', (index) => index.slotNumbers())) {
-      sides.both('enumerate', (index) => index.enumerate(slot));
+      sides.both('enumerate', (index) => index.enumerate(slot, true));
+      sides.both('enumerate unsorted', (index) => index.enumerate(slot, false).sort());
       const session = this.#feeder.pickSession();
       sides.both('enumerateExclusive', (index) => index.enumerateExclusive(slot, session));
       sides.both('incarnation', (index) => index.incarnation(slot));

@@ -35,7 +35,7 @@ describe.each([
     expect(figures(index, 0)).toEqual([0, 0, 0, 3, 5, 0, 0, 0, 0, 0]);
     expect(figures(index, 3)).toEqual([1, 4, 50, 3, 6.5, 0, 7, 8, 9, 0]);
     expect(figures(index, 4)).toEqual([2, 0, 0, 3, 3, 0, 0, 0, 0, 1]);
-    expect(Array.from(index.enumerate(2))).toEqual([10n, 11n, 12n, 20n, 21n]);
+    expect(Array.from(index.enumerate(2, true))).toEqual([10n, 11n, 12n, 20n, 21n]);
     const out = new Uint32Array(5);
     index.exclusiveOverlap(5, BigUint64Array.of(10n, 11n, 20n, 21n), 0, 1, out);
     expect(Array.from(out)).toEqual([1, 0, 3, 3, 2]);
@@ -47,9 +47,9 @@ describe.each([
     const evict = (capacity: number) =>
       index.setCapacity(3, 3, capacity, 50, new Float64Array(RESULT_LENGTH));
     expect(evict(2)).toBe(0);
-    expect(Array.from(index.enumerate(3))).toEqual([10n, 11n]);
+    expect(Array.from(index.enumerate(3, true))).toEqual([10n, 11n]);
     expect(evict(1)).toBe(0);
-    expect(Array.from(index.enumerate(3))).toEqual([10n]);
+    expect(Array.from(index.enumerate(3, true))).toEqual([10n]);
     expect(index.expire(56)).toBe(0);
     expect(index.expire(56.5)).toBe(1);
     index.close();
@@ -64,7 +64,7 @@ describe.each([
     };
     expect(remove(10n, 10n)).toEqual([1, 1]);
     expect(remove(11n, 11n, 11n, 11n, 12n, 12n)).toEqual([5, 1]);
-    expect(Array.from(index.enumerate(4))).toEqual([12n]);
+    expect(Array.from(index.enumerate(4, true))).toEqual([12n]);
     index.close();
   });
 
@@ -83,7 +83,7 @@ describe.each([
     expect([10n, 11n, 12n, 20n, 21n, 30n].filter((hash) => index.contains(hash))).toEqual(stay);
     expect(index.stats()).toMatchObject({ blocks: maxBlocks, evictedByBound: 5 + 6 - maxBlocks });
     expect(index.evictedBy(0, 30n)).toBe(2);
-    expect(figures(index, 0).slice(-3)).toEqual([3 - index.enumerate(0).length, 0, 1]);
+    expect(figures(index, 0).slice(-3)).toEqual([3 - index.enumerate(0, true).length, 0, 1]);
     index.close();
   });
 
@@ -111,7 +111,7 @@ describe.each([
     expect(again.restore(index.snapshot())).toBe('');
     expect(again.expire(14)).toBe(0);
     expect(again.expire(15)).toBe(2);
-    expect(Array.from(again.enumerate(0))).toEqual([1n]);
+    expect(Array.from(again.enumerate(0, true))).toEqual([1n]);
     index.close();
     again.close();
   });
@@ -136,7 +136,7 @@ describe.each([
       const index = filled(seam.createIndex({ ...UNBOUNDED, maxBlocks }));
       expect(index.restore(bytes)).toBe(section);
       expect(index.validate()).toBe('');
-      expect(Array.from(index.enumerate(0))).toEqual([1n, 2n]);
+      expect(Array.from(index.enumerate(0, true))).toEqual([1n, 2n]);
       expect(index.incarnation(0)).toBe(1);
       index.close();
     }

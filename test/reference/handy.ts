@@ -134,7 +134,7 @@ export class Handy {
   }
 
   resident(slot: number): number[] {
-    return Array.from(this.index.enumerate(slot), Number);
+    return Array.from(this.index.enumerate(slot, true), Number);
   }
 
   figures(slot: number): Record<keyof typeof SLOT_FIGURE, number> {

@@ -59,7 +59,7 @@ describe('a frame that is refused', () => {
     ],
     ['indices that fall', patched(delta, [payload + 40, [0]]), /indices of its delta do not rise/],
     ['an index beyond', patched(delta, [payload + 76, [9]]), /or are not below z = 9/],
-    ['fewer blocks than there are', patched(full, [52, [1]]), /goes on behind its end: 140 bytes/],
+    ['fewer blocks than there are', patched(full, [52, [1]]), /goes on behind its end: its 140 bytes/],
     ['a byte behind its end', new Uint8Array([...encodeFrame(clear), 0]), /goes on behind its end/],
   ])('says why: %s', (_, bytes, problem) => {
     expect(refusal(bytes)).toMatch(problem);

@@ -82,6 +82,14 @@ describe('bytes that are no Parquet Bloom filter', () => {
     expect(refusal(new Uint8Array([...bytes, 0]))).toMatch(/numBytes is 64, and 65 bytes follow/);
   });
 
+  it('are refused where they end within the header, saying so', () => {
+    const whole = toParquet(new BloomFilter(1));
+    for (const length of [2, 3, 7, 13]) {
+      expect(() => fromParquet(whole.subarray(0, length))).toThrow(/header|numBytes/);
+    }
+    expect(() => fromParquet(whole.subarray(0, 5))).toThrow('it ends within its header (byte 5)');
+  });
+
   it('are refused for each byte of the header that is another', () => {
     for (let at = 0; at < bytes.length - 64; at++) {
       for (let bit = 0; bit < 8; bit++) {

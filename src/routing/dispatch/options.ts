@@ -1,6 +1,6 @@
 import { invalidArgType, outOfRange } from '../../errors.js';
 import { Random } from '../../random.js';
-import { checkInteger, checkName, checkOptions, checkTime } from '../../validate.js';
+import { checkBoolean, checkInteger, checkName, checkOptions, checkTime } from '../../validate.js';
 import type { BackoffOptions } from './backoff.js';
 import { type Clock, MAX_DELAY_MS, neverAtOnce, systemClock } from './clock.js';
 import type { SeedLimits } from './seed-budget.js';
@@ -51,9 +51,8 @@ export function checkDispatcherOptions(options: DispatcherOptions): DispatcherSe
   } = checkOptions(options) as DispatcherOptions;
   if (!Array.isArray(prefillWorkers))
     throw invalidArgType('prefillWorkers', 'an array of names', prefillWorkers);
-  if (typeof sketches !== 'boolean') throw invalidArgType('sketches', 'a boolean', sketches);
   return {
-    sketches,
+    sketches: checkBoolean('sketches', sketches),
     admit: checkFunction('admit', admit),
     release: checkFunction('release', release),
     admitTimeoutMs: checkDelay('admitTimeoutMs', admitTimeoutMs),
