@@ -319,6 +319,8 @@ describe('close', () => {
   it('waits for the frame under way, and rejects what waits behind it and comes later', async () => {
     const { transport, errors, publisher, sent } = publisherOf();
     await publisher.publish();
+    transport.inject(WISHES, new Uint8Array(0));
+    await pass();
     const release = transport.hold();
     const running = publisher.publish();
     const waiting = publisher.publish();
@@ -330,7 +332,7 @@ describe('close', () => {
     expect(codeOf(() => publisher.start())).toBe('ERR_KVIDX_CLOSED');
     await publisher.close();
     expect([sent(), transport.listeners.size, errors, vi.getTimerCount()]).toEqual([
-      ['full 5000.0', 'delta 5000.1'],
+      ['full 5000.0', 'full 5000.1', 'delta 5000.2'],
       0,
       [],
       0,

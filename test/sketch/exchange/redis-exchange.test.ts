@@ -2,17 +2,14 @@ import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { SketchPublisher } from '../../../src/sketch/publisher.js';
 import { SketchSubscriber } from '../../../src/sketch/subscriber.js';
 import { redisTransport } from '../../../src/sketch/transport/redis.js';
-import type {
-  FollowedSketch,
-  SketchPublisherOptions,
-  SketchSubscriberOptions,
-} from '../../../src/sketch/types.js';
+import type { FollowedSketch, SketchPublisherOptions } from '../../../src/sketch/types.js';
 import { range } from '../../kv-index/support.js';
 import { hasNoRedis, RedisServer } from './redis-server.js';
 import { Resident, until } from './support.js';
 
-/** So that a test does not take long. */
-const QUICK = { commandTimeoutMs: 300, reconnectMs: 5, maxReconnectMs: 20 };
+/** Found again soon, but patient with a machine that is busy. */
+const QUICK = { commandTimeoutMs: 10_000, reconnectMs: 5, maxReconnectMs: 20 };
+const IMPATIENT = { ...QUICK, commandTimeoutMs: 1000 };
 /** Frames of a publisher that was started are so far apart, in ms. */
 const EVERY_MS = 20;
 
@@ -32,8 +29,8 @@ describe.skipIf(hasNoRedis)('workers and routers around one Redis', () => {
     return server;
   }
 
-  async function worker(url: string, options?: Partial<SketchPublisherOptions>) {
-    const transport = await redisTransport({ url, ...QUICK });
+  async function worker(url: string, options?: Partial<SketchPublisherOptions>, redis = QUICK) {
+    const transport = await redisTransport({ url, ...redis });
     const resident = new Resident(range(0, 5000));
     const publisher = new SketchPublisher({
       ...{ transport, worker: 'w', resident, everyMs: EVERY_MS, grantEveryMs: EVERY_MS },
@@ -43,9 +40,9 @@ describe.skipIf(hasNoRedis)('workers and routers around one Redis', () => {
     return { resident, publisher };
   }
 
-  async function router(url: string, options?: Partial<SketchSubscriberOptions>) {
-    const transport = await redisTransport({ url, ...QUICK });
-    const subscriber = new SketchSubscriber({ transport, wantEveryMs: 50, ...options });
+  async function router(url: string, redis = QUICK) {
+    const transport = await redisTransport({ url, ...redis });
+    const subscriber = new SketchSubscriber({ transport, wantEveryMs: 50 });
     open.push(transport, subscriber);
     return { subscriber, sketch: subscriber.follow('w') };
   }
@@ -61,8 +58,8 @@ describe.skipIf(hasNoRedis)('workers and routers around one Redis', () => {
   it('routers agree after one frame; one that joins late has it without another', async () => {
     const { url } = await newServer();
     const { resident, publisher } = await worker(url);
-    const [a, b] = [await router(url), await router(url)];
     await publisher.publish();
+    const [a, b] = [await router(url), await router(url)];
     await converge('two routers', [a.sketch, b.sketch], resident);
     resident.held.delete(17n);
     resident.add(range(10_000, 3));
@@ -145,8 +142,8 @@ describe.skipIf(hasNoRedis)('workers and routers around one Redis', () => {
 
   it('a server that stands still holds nobody up', async () => {
     const server = await newServer();
-    const { resident, publisher } = await worker(server.url);
-    const { sketch, subscriber } = await router(server.url);
+    const { resident, publisher } = await worker(server.url, {}, IMPATIENT);
+    const { sketch, subscriber } = await router(server.url, IMPATIENT);
     await publisher.publish();
     await converge('it', [sketch], resident);
     server.freeze();
