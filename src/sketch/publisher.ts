@@ -1,5 +1,5 @@
 import { KvidxError } from '../errors.js';
-import { checkHashes, checkInteger, checkOptions } from '../validate.js';
+import { checkBoolean, checkHashes, checkInteger, checkOptions } from '../validate.js';
 import { FrameSeries, firstEpoch } from './exchange/frame-series.js';
 import { OneAtATime } from './exchange/one-at-a-time.js';
 import { checkPublisherOptions, type PublisherSettings } from './exchange/publisher-options.js';
@@ -32,7 +32,7 @@ export class SketchPublisher {
   #series: FrameSeries | undefined;
   #isFullWanted = false;
   #timer: NodeJS.Timeout | undefined;
-  #isClosed = false;
+  #closing: Promise<void> | undefined;
   /** The last frame, and counts of those that went out. */
   #stats = { epoch: 0, sequence: 0, keys: 0, full: 0, delta: 0, clear: 0, bytes: 0, failed: 0 };
 
@@ -55,7 +55,7 @@ export class SketchPublisher {
    */
   async publish(options?: PublishOptions): Promise<Published> {
     const { full = false } = checkOptions(options);
-    if (full) this.#isFullWanted = true;
+    if (checkBoolean('full', full)) this.#isFullWanted = true;
     const outcome = await this.#attempts.run();
     if ('error' in outcome) throw outcome.error;
     return outcome.published;
@@ -63,7 +63,7 @@ export class SketchPublisher {
 
   /** Sends a frame now and then every `everyMs`, but none while another is under way. Its timer does not keep the process alive. */
   start(): void {
-    if (this.#isClosed) throw closedError();
+    if (this.#closing) throw closedError();
     if (this.#timer) return;
     this.#wishes.resume();
     this.#publishInBackground();
@@ -86,9 +86,13 @@ export class SketchPublisher {
   /** Stops for good; resolves when nothing is under way. Rejects when the frame that `clear` asks for did not go out. */
   async close(options?: ClosePublisherOptions): Promise<void> {
     const { clear = false } = checkOptions(options);
-    if (this.#isClosed) return;
+    checkBoolean('clear', clear);
+    this.#closing ??= this.#end(clear);
+    await this.#closing;
+  }
+
+  async #end(clear: boolean): Promise<void> {
     this.stop();
-    this.#isClosed = true;
     await this.#attempts.idle();
     try {
       if (clear) await this.#leave();
@@ -99,7 +103,7 @@ export class SketchPublisher {
 
   #publishInBackground(): void {
     void this.#attempts.run().then((outcome) => {
-      if ('error' in outcome && !outcome.isTold && !this.#isClosed) this.#settings.tell(outcome.error);
+      if ('error' in outcome && !outcome.isTold && !this.#closing) this.#settings.tell(outcome.error);
     });
   }
 
@@ -118,7 +122,7 @@ export class SketchPublisher {
   }
 
   async #build(): Promise<SketchFrame> {
-    if (this.#isClosed) throw closedError();
+    if (this.#closing) throw closedError();
     this.#wishes.listen();
     const series = this.#series ?? (await this.#begin());
     const { resident } = this.#settings;

@@ -34,6 +34,3 @@ export function neverAtOnce(clock: Clock): Clock {
     },
   };
 }
-
-/** Beyond it setTimeout fires at once. */
-export const MAX_DELAY_MS = 2 ** 31 - 1;

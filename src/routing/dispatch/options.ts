@@ -1,8 +1,15 @@
 import { invalidArgType, outOfRange } from '../../errors.js';
 import { Random } from '../../random.js';
-import { checkBoolean, checkInteger, checkName, checkOptions, checkTime } from '../../validate.js';
+import {
+  checkBoolean,
+  checkDelay,
+  checkFunction,
+  checkInteger,
+  checkName,
+  checkOptions,
+} from '../../validate.js';
 import type { BackoffOptions } from './backoff.js';
-import { type Clock, MAX_DELAY_MS, neverAtOnce, systemClock } from './clock.js';
+import { type Clock, neverAtOnce, systemClock } from './clock.js';
 import type { SeedLimits } from './seed-budget.js';
 import type { DispatcherOptions, DispatchRouter } from './types.js';
 
@@ -92,22 +99,9 @@ function checkBackoff(options: BackoffOptions | undefined): Required<BackoffOpti
   };
 }
 
-/** A time that a timer can wait. */
-function checkDelay(what: string, value: unknown): number {
-  const ms = checkTime(what, value);
-  if (ms > MAX_DELAY_MS) throw outOfRange(what, `${MAX_DELAY_MS} or less`, value);
-  return ms;
-}
-
 function checkNumber(what: string, value: unknown, lo: number, hi: number): number {
   if (typeof value !== 'number') throw invalidArgType(what, 'a number', value);
   if (!(value >= lo && value <= hi)) throw outOfRange(what, `from ${lo} to ${hi}`, value);
-  return value;
-}
-
-// biome-ignore lint/complexity/noBannedTypes: any function will do here
-function checkFunction<T extends Function>(what: string, value: T): T {
-  if (typeof value !== 'function') throw invalidArgType(what, 'a function', value);
   return value;
 }
 

@@ -428,6 +428,16 @@ describe('options that make no publisher', () => {
     expect(codeOf(() => publisherOf(options as Partial<SketchPublisherOptions>))).toBe(code);
   });
 
+  it('of a call are refused, too', async () => {
+    const { publisher, sent } = publisherOf();
+    const wrong = { full: 1, clear: 'yes' } as never;
+    await expect(publisher.publish(wrong)).rejects.toMatchObject({ code: 'ERR_KVIDX_INVALID_ARG_TYPE' });
+    await expect(publisher.publish(1 as never)).rejects.toMatchObject({ code: 'ERR_KVIDX_INVALID_ARG_TYPE' });
+    await expect(publisher.close(wrong)).rejects.toMatchObject({ code: 'ERR_KVIDX_INVALID_ARG_TYPE' });
+    await publisher.publish();
+    expect(sent()).toEqual(['full 5000.0']);
+  });
+
   it('none at all', () => {
     const create = SketchPublisher as unknown as new () => SketchPublisher;
     expect(codeOf(() => new create())).toBe('ERR_KVIDX_INVALID_ARG_TYPE');

@@ -175,6 +175,16 @@ describe.skipIf(hasNoRedis)('a Redis that is away', () => {
     await transport.close();
   });
 
+  it('accepts connections and stands still: the transport is there all the same, and works when it goes on', async () => {
+    const server = await newServer();
+    server.freeze();
+    const transport = await redisTransport({ url: server.url, ...QUICK, commandTimeoutMs: 500 });
+    await expect(transport.publish('a', BYTES)).rejects.toMatchObject(FAILED);
+    server.thaw();
+    await vi.waitFor(() => transport.setLatest('k', BYTES, 1000), PATIENCE);
+    await transport.close();
+  });
+
   it('is away for a transport whose onError throws, too', async () => {
     const server = await newServer();
     await server.kill();
