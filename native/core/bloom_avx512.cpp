@@ -146,7 +146,8 @@ KVIDX_AVX512 size_t leading(ConstFilterWords words, SeqSpan keys) {
   if (count == 0) return 0;
   Batch batch;
   while (!keys.empty()) {
-    const SeqSpan some = take(keys, next_batch(count / kLanes * kLanes, kLanes, kBatch));
+    const size_t whole_vectors = count / kLanes * kLanes;
+    const SeqSpan some = take(keys, next_batch(whole_vectors, kLanes, kBatch));
     batch.fill(words.size() / kBlockWords, some);
     for (size_t i = 0; i < some.size(); i += kLanes) {
       const __mmask8 lanes = first_lanes(some.size() - i);

@@ -16,7 +16,7 @@
 #include "core/bloom.hpp"
 #include "core/xxh64.hpp"
 
-namespace kvidx {
+namespace kvidx::bloom {
 
 #define KVIDX_BLOOM_KERNEL(isa)                                              \
   namespace isa {                                                            \
@@ -24,13 +24,12 @@ namespace kvidx {
   size_t test(ConstFilterWords words, SeqSpan keys, std::span<uint8_t> out); \
   size_t leading(ConstFilterWords words, SeqSpan keys);                      \
   }
-namespace bloom {
-
 KVIDX_BLOOM_KERNEL(scalar)
 #if defined(__x86_64__)
 KVIDX_BLOOM_KERNEL(avx2)
 KVIDX_BLOOM_KERNEL(avx512)
 #endif
+#undef KVIDX_BLOOM_KERNEL
 
 alignas(32) inline constexpr uint32_t kSalts[kBlockWords] = {0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d,
                                                              0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31};
@@ -59,6 +58,7 @@ constexpr size_t next_batch(size_t counted, size_t least, size_t most) {
   return std::clamp(counted, least, most);
 }
 
+/// For kernels that hash key by key.
 template <size_t kSize>
 class ProbeBatch {
  public:
@@ -81,5 +81,4 @@ class ProbeBatch {
   Probe probes_[kSize];
 };
 
-}  // namespace bloom
-}  // namespace kvidx
+}  // namespace kvidx::bloom
