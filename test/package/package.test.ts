@@ -64,6 +64,12 @@ describe('the packed package, installed without install scripts', () => {
     expect(JSON.parse(stdout)).toEqual({ backend: 'native', overlap: 4 });
   });
 
+  test('does without ioredis, and says when it is needed', async () => {
+    const ask = `import('kvidx').then(({ redisTransport }) => redisTransport()).catch((error) => console.log(error.code, error.message))`;
+    const { stdout } = await node(app, ask);
+    expect(stdout).toMatch(/^ERR_KVIDX_TRANSPORT .*npm install ioredis/);
+  });
+
   test('has a command that reads its example', async () => {
     const example = join('node_modules', 'kvidx', EXAMPLE);
     const { stdout } = await run('npx', ['kvidx', 'apc', example, '--json'], { cwd: app });
