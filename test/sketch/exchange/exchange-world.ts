@@ -2,84 +2,19 @@ import { expect, vi } from 'vitest';
 import type { BloomFilter } from '../../../src/sketch/bloom-filter.js';
 import { decodeFrame } from '../../../src/sketch/frame.js';
 import { SketchPublisher } from '../../../src/sketch/publisher.js';
-import { SketchSubscriber } from '../../../src/sketch/subscriber.js';
-import type { SketchTransport } from '../../../src/sketch/transport/transport.js';
-import type { FollowedSketch, SketchPublisherOptions } from '../../../src/sketch/types.js';
+import type { SketchPublisherOptions } from '../../../src/sketch/types.js';
 import type { Random } from '../../property/random.js';
 import { CrankedTransport } from './cranked-transport.js';
+import { isAfter, type Position, Router, WANT_MS, YIELD_MS } from './exchange-router.js';
 import { Resident } from './support.js';
 
 const KEY = 'kvidx-sketch:w';
-const YIELD_MS = 60_000;
-const WANT_MS = 1000;
-
-interface Position {
-  readonly epoch: number;
-  readonly sequence: number;
-}
-
 /** A frame that was sent, and what the publisher had then. */
 interface Sent {
   readonly filter: BloomFilter;
   readonly keys: number;
   /** The step in which the full frame that it builds on was built. */
   readonly fullStep: number;
-}
-
-/** Between the store and one router; in the model, what it had after the step before. */
-class Router {
-  readonly subscriber: SketchSubscriber;
-  sketch: FollowedSketch;
-  nowMs = 0;
-  position: Position | undefined;
-  #applied = 0;
-  appliedAtMs = 0;
-  /** The furthest frame that arrived and was not of the past, and when. */
-  furthest: (Position & { readonly atMs: number }) | undefined;
-  /** How to tell it that the connection broke. */
-  interrupt: (() => void) | undefined;
-
-  constructor(store: CrankedTransport) {
-    const transport: SketchTransport = {
-      publish: (channel, bytes) => store.publish(channel, bytes),
-      setLatest: (key, bytes, ttlMs) => store.setLatest(key, bytes, ttlMs),
-      getLatest: (key) => store.getLatest(key),
-      close: () => store.close(),
-      subscribe: (channel, onMessage, onInterrupted) => {
-        this.interrupt = onInterrupted;
-        return store.subscribe(channel, (bytes) => {
-          this.#arrives(decodeFrame(bytes));
-          onMessage(bytes);
-        });
-      },
-    };
-    this.subscriber = new SketchSubscriber({
-      ...{ transport, wantEveryMs: WANT_MS, yieldAfterMs: YIELD_MS },
-      now: () => this.nowMs,
-    });
-    this.sketch = this.subscriber.follow('w');
-  }
-
-  rejoin(): void {
-    this.sketch.close();
-    this.sketch = this.subscriber.follow('w');
-    this.position = undefined;
-    this.furthest = undefined;
-  }
-
-  /** Notes when something was applied. */
-  note(): void {
-    const { full, delta, clear } = this.subscriber.stats();
-    if (full + delta + clear > this.#applied) this.appliedAtMs = this.nowMs;
-    this.#applied = full + delta + clear;
-    this.position = this.sketch.sketch;
-  }
-
-  #arrives({ epoch, sequence }: Position): void {
-    const known = [this.furthest, this.sketch.sketch].filter((position) => position !== undefined);
-    if (known.every((position) => isAfter({ epoch, sequence }, position)))
-      this.furthest = { epoch, sequence, atMs: this.nowMs };
-  }
 }
 
 /**
@@ -315,8 +250,4 @@ export class ExchangeWorld {
 
 function nameOf({ epoch, sequence }: Position): string {
   return `${epoch}.${sequence}`;
-}
-
-function isAfter(a: Position, b: Position): boolean {
-  return a.epoch > b.epoch || (a.epoch === b.epoch && a.sequence > b.sequence);
 }
