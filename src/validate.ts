@@ -37,17 +37,23 @@ export function checkHashes(hashes: unknown, what = 'hashes'): BigUint64Array {
   return hashes;
 }
 
+/** A `Uint32Array[n]`, answered as it is (aliased). Throws ERR_KVIDX_INVALID_ARG_TYPE. */
+export function checkUint32Array(value: unknown, what: string): Uint32Array {
+  if (!types.isUint32Array(value)) throw invalidArgType(what, 'a Uint32Array', value);
+  checkBuffer(value, what);
+  return value;
+}
+
 /**
  * How many leading hashes to look at, several times: a `Uint32Array[n]`, answered as it is (aliased), none above `most`.
  * Throws ERR_KVIDX_INVALID_ARG_TYPE or, naming the index, ERR_KVIDX_OUT_OF_RANGE.
  */
 export function checkLengths(lengths: unknown, most: number, what = 'lengths'): Uint32Array {
-  if (!types.isUint32Array(lengths)) throw invalidArgType(what, 'a Uint32Array', lengths);
-  checkBuffer(lengths, what);
-  for (let i = 0; i < lengths.length; i++) {
-    if (lengths[i]! > most) throw outOfRange(`${what}[${i}]`, `at most the ${most} hashes given`, lengths[i]);
+  const checked = checkUint32Array(lengths, what);
+  for (let i = 0; i < checked.length; i++) {
+    if (checked[i]! > most) throw outOfRange(`${what}[${i}]`, `at most the ${most} hashes given`, checked[i]);
   }
-  return lengths;
+  return checked;
 }
 
 /**

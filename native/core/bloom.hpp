@@ -13,7 +13,7 @@
 //
 // Invariants
 //   I1  words.size() = 8 z and 1 ≤ z < 2^32; of any alignment that u32 allows.
-//   I2  Every kernel leaves the same bits and gives the same answers.
+//   I2  Every kernel leaves the same bits and gives the same answers, unless keys, words and out overlap.
 //   I3  What was added tests positive.
 //   I4  All accesses stay in their arrays, whatever stands there, also when arrays overlap.
 //

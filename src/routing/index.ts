@@ -41,8 +41,11 @@ export type {
   RouteExplanation,
   RouteRequest,
   RouterOptions,
+  RouterSketchOptions,
   RouterStats,
   RouterWorkerOptions,
   RouterWorkerStats,
+  SessionSketchTold,
+  SketchNote,
   WorkerStatus,
 } from './types.js';

@@ -16,6 +16,7 @@ import type {
   RouterOptions,
   RouterSketchOptions,
   RouterWorkerOptions,
+  SessionSketchTold,
 } from './types.js';
 
 export const DEFAULT_POLICY = 'kv-aware:overlap=fair:k=200:by=work';
@@ -136,6 +137,12 @@ export function checkWithout(options: RerouteOptions | undefined): ReadonlySet<s
 export function checkAdmitted(options: DispatchedOptions | undefined): AdmittedAs | undefined {
   const { admitted } = checkOptions(options);
   return admitted === undefined ? undefined : checkChoice('admitted', admitted, ADMITTED);
+}
+
+/** `residentTokens` of `onSessionSketch`. */
+export function checkResidentTokens(options: SessionSketchTold | undefined): number {
+  const { residentTokens = 0 } = checkOptions(options);
+  return checkInteger('residentTokens', residentTokens, 0, Number.MAX_SAFE_INTEGER);
 }
 
 function checkResidency(residency: unknown, sketches: object | undefined): Residency {

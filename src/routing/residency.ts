@@ -34,6 +34,16 @@ export interface Places {
   options: EstimateOptions;
 }
 
+/** What a worker says that it holds of one session. */
+export interface SessionHoldings {
+  readonly session: string;
+  /** Of blocks that the session alone owns there. */
+  readonly filter: BloomFilter;
+  /** Leading blocks of a prompt of the session, whoever owns them. */
+  readonly resident: BigUint64Array;
+  readonly nowMs: number;
+}
+
 /** What `unexpect` takes back. */
 export interface Expectation {
   readonly places: Places;
@@ -74,8 +84,8 @@ export class ResidencyView {
   }
 
   close(): void {
-    for (const { places } of this.#workers) places.sketch?.close();
     this.index.close();
+    for (const { places } of this.#workers) places.sketch?.close();
   }
 
   /** Gives the worker the slots that its residency needs; what is omitted of a present estimate stays as it is. */
@@ -154,19 +164,18 @@ export class ResidencyView {
   }
 
   /**
-   * Of the session, the worker holds what this filter has: blocks of the estimate that the session alone owns, and that do
-   * not test positive, leave it. How many did.
+   * Of what the session alone owns, the worker holds what the filter has, and it holds the blocks of this prompt that are
+   * told resident: its estimate does so afterwards.
    */
-  correct({ places }: WorkerRecord, session: string, filter: BloomFilter): number {
+  correct({ places }: WorkerRecord, { session, filter, resident, nowMs }: SessionHoldings): void {
     this.#resolve();
     const { estimate } = places;
-    if (!estimate) return 0;
+    if (!estimate) return;
     const hashes = this.index.enumerateExclusive(estimate, session);
     const held = filter.test(hashes);
-    return this.index.remove(
-      estimate,
-      hashes.filter((_, i) => held[i] === 0),
-    ).applied;
+    const gone = hashes.filter((_, i) => held[i] === 0);
+    this.index.remove(estimate, gone);
+    this.index.store(estimate, resident, { nowMs });
   }
 
   /** What the router thinks of the worker's sketch; undefined: it follows none. */

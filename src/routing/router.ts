@@ -10,6 +10,7 @@ import { explainRoute } from './explain.js';
 import { HashBuffers } from './hash-buffers.js';
 import {
   checkAdmitted,
+  checkResidentTokens,
   checkRouterOptions,
   checkRouterWorkerOptions,
   checkWithout,
@@ -32,6 +33,7 @@ import type {
   RouterOptions,
   RouterStats,
   RouterWorkerOptions,
+  SessionSketchTold,
   WorkerStatus,
 } from './types.js';
 
@@ -99,6 +101,7 @@ export class Router {
   addWorker(name: string, options?: RouterWorkerOptions): void {
     const { residency, poolTokens, ...estimate } = checkRouterWorkerOptions(options, this.#settings.sketches);
     checkWorker(name);
+    this.#checkOpen();
     const { workers } = this.#state;
     const before = workers.find(name);
     if (before && residency !== undefined && residency !== before.residency) {
@@ -124,7 +127,7 @@ export class Router {
   }
 
   /**
-   * The worker failed: its estimate is cleared (what others store under its name is theirs to clear), who lived there lives
+   * The worker failed: its estimate is cleared (what others store or publish under its name is theirs to clear), who lived there lives
    * nowhere, and it gets no request until `addWorker`. Answers the ids of the requests that were under way there: they ended
    * as errors; routed ones wait for `reroute`. ERR_KVIDX_UNKNOWN_WORKER.
    */
@@ -299,15 +302,17 @@ export class Router {
   /**
    * The worker that is offered this request tells what it holds of the request's session: a frame of `sessionSketch`, from an
    * admission's answer. What of the worker's estimate this session alone owns, and the sketch does not have, leaves the
-   * estimate; answers how many blocks did. Blocks that the session shares are in no session's sketch and stay. Another
-   * router's sessions are unknown here: what they share with this one counts as shared there, and leaves the estimate too.
-   * ERR_KVIDX_BAD_FRAME: a damaged frame, or of another session, worker or block size. ERR_KVIDX_OUT_OF_RANGE: the request is
+   * estimate, but for the prompt's leading `residentTokens`, which it holds afterwards. Those matter: blocks that the session
+   * shares are in no session's sketch, and who shares them the worker knows otherwise than this router, from sessions that
+   * ended here, or are of another router. ERR_KVIDX_BAD_FRAME: a damaged frame, or of another session, worker or block size. ERR_KVIDX_OUT_OF_RANGE: the request is
    * not routed, or was dispatched.
    */
-  onSessionSketch(requestId: string, frame: Uint8Array): number {
+  onSessionSketch(requestId: string, frame: Uint8Array, options?: SessionSketchTold): void {
+    const residentTokens = checkResidentTokens(options);
     this.#checkOpen();
     const sketch = decodeFrame(frame, { blockSize: this.blockSize });
-    const { worker, session } = this.#state.waiting(requestId, this.#now());
+    const nowMs = this.#now();
+    const { worker, session, hashes } = this.#state.waiting(requestId, nowMs);
     if (!worker) throw outOfRange('requestId', 'that of a request that has a worker', requestId);
     if (sketch.worker !== worker.name || sketch.session !== session.name) {
       const { worker: other, session: told = 'none' } = sketch;
@@ -317,7 +322,8 @@ export class Router {
     }
     if (sketch.kind === 'delta') throw badFrame('it is a delta, and only full frames stand alone');
     const filter = sketch.kind === 'full' ? sketch.filter : new BloomFilter(1);
-    return this.#residency.correct(worker, session.name, filter);
+    const resident = hashes.hashes.subarray(0, Math.floor(residentTokens / this.blockSize));
+    this.#residency.correct(worker, { session: session.name, filter, resident, nowMs });
   }
 
   /**

@@ -26,13 +26,13 @@ export class SketchReader {
   /** Leading blocks that each worker holds by its sketch; 0 where it has none. */
   leading(workers: readonly WorkerRecord[], hashes: BigUint64Array): Uint32Array {
     if (this.#leading.length !== workers.length) this.#leading = new Uint32Array(workers.length);
-    return this.#ask(workers, (sketch) => sketch.leadingBlocks(hashes), this.#leading);
+    return this.#ask(workers, (sketch) => sketch.leadingBlocks(hashes), hashes.length, this.#leading);
   }
 
   /** As `leading`, blocks anywhere. */
   anywhere(workers: readonly WorkerRecord[], hashes: BigUint64Array): Uint32Array {
     if (this.#anywhere.length !== workers.length) this.#anywhere = new Uint32Array(workers.length);
-    return this.#ask(workers, (sketch) => sketch.countBlocks(hashes), this.#anywhere);
+    return this.#ask(workers, (sketch) => sketch.countBlocks(hashes), hashes.length, this.#anywhere);
   }
 
   /** Undefined: the worker is not known by a sketch. */
@@ -44,12 +44,13 @@ export class SketchReader {
   #ask(
     workers: readonly WorkerRecord[],
     blocksOf: (sketch: FollowedSketch) => number,
+    most: number,
     out: Uint32Array,
   ): Uint32Array {
     for (let place = 0; place < workers.length; place++) {
       const { sketch } = workers[place]!.places;
       const trust = sketch ? this.#trust(sketch) : 0;
-      out[place] = trust === 0 ? 0 : Math.floor(blocksOf(sketch!) * trust);
+      out[place] = trust === 0 ? 0 : Math.floor(Math.min(blocksOf(sketch!), most) * trust);
     }
     return out;
   }

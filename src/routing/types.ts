@@ -149,6 +149,11 @@ export interface DispatchedOptions {
   readonly admitted?: AdmittedAs;
 }
 
+export interface SessionSketchTold {
+  /** Leading tokens of the prompt that the worker says it holds, whoever owns them. Default 0. */
+  readonly residentTokens?: number | undefined;
+}
+
 /**
  * What the policy saw of a worker. Its load includes requests that were routed there and are not dispatched yet, so that a
  * burst spreads; with `recordAt: 'route'` not their work, so that siblings meet.

@@ -1,7 +1,6 @@
-import { types } from 'node:util';
 import { invalidArgType, outOfRange } from '../errors.js';
 import { seam } from '../native/index.js';
-import { checkHash, checkHashes, checkOut } from '../validate.js';
+import { checkHash, checkHashes, checkOut, checkUint32Array } from '../validate.js';
 import { checkZ, DEFAULT_TARGET_FPP, filterBlocks, MAX_FILTER_BLOCKS } from './sizing.js';
 import { bytesOf, WORDS_A_BLOCK } from './words.js';
 
@@ -43,7 +42,7 @@ export class BloomFilter {
    * length).
    */
   static fromWords(words: Uint32Array): BloomFilter {
-    if (!types.isUint32Array(words)) throw invalidArgType('words', 'a Uint32Array', words);
+    checkUint32Array(words, 'words');
     const z = words.length / WORDS_A_BLOCK;
     if (!Number.isInteger(z) || z < 1 || z > MAX_FILTER_BLOCKS) {
       throw outOfRange('words.length', `a multiple of 8, from 8 to ${8 * MAX_FILTER_BLOCKS}`, words.length);

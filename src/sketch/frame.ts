@@ -1,9 +1,15 @@
-import { types } from 'node:util';
 import { invalidArgType, KvidxError, lengthMismatch, outOfRange } from '../errors.js';
 import { seam } from '../native/index.js';
 import { FRAME, FRAME_FAULT, FRAME_FIELDS, FRAME_KIND } from '../native/seam.js';
 import { counted } from '../text.js';
-import { checkBytes, checkChoice, checkInteger, checkName, checkOptions } from '../validate.js';
+import {
+  checkBytes,
+  checkChoice,
+  checkInteger,
+  checkName,
+  checkOptions,
+  checkUint32Array,
+} from '../validate.js';
 import { BloomFilter } from './bloom-filter.js';
 import { checkZ, MAX_FILTER_BLOCKS } from './sizing.js';
 import type { DeltaFrame, SketchFrame, SketchHead } from './types.js';
@@ -28,7 +34,7 @@ const HEAD_BYTES = 56;
 const CHECKSUM_BYTES = 8;
 const MAX_NAME_BYTES = 0xffff;
 /** Of a frame, that of the format; of an index it is less. */
-const MAX_BLOCK_SIZE = 0xffff;
+export const MAX_FRAME_BLOCK_SIZE = 0xffff;
 /** A block of a delta: its index, then its words. */
 const WORDS_A_PAIR = 1 + WORDS_A_BLOCK;
 
@@ -53,7 +59,7 @@ export function encodeFrame(frame: SketchFrame): Uint8Array {
   const kind = checkChoice('kind', frame.kind, ['full', 'delta', 'clear']);
   const worker = encodeName('worker', frame.worker);
   const session = frame.session === undefined ? new Uint8Array(0) : encodeName('session', frame.session);
-  const { z, payload } = payloadOf(frame);
+  const { z, payload } = payloadOf({ ...frame, kind } as SketchFrame);
   const payloadAt = HEAD_BYTES + 2 + worker.length + 2 + session.length;
   const end = payloadAt + payload.length;
 
@@ -68,7 +74,7 @@ export function encodeFrame(frame: SketchFrame): Uint8Array {
   view.setBigUint64(32, checkNumber('keys', frame.keys), true);
   view.setFloat64(40, checkShare('targetFpp', frame.targetFpp), true);
   view.setUint16(48, SCHEME_XXH64_V1, true);
-  view.setUint16(50, checkInteger('blockSize', frame.blockSize, 1, MAX_BLOCK_SIZE), true);
+  view.setUint16(50, checkInteger('blockSize', frame.blockSize, 1, MAX_FRAME_BLOCK_SIZE), true);
   view.setUint32(52, z, true);
   view.setUint16(HEAD_BYTES, worker.length, true);
   bytes.set(worker, HEAD_BYTES + 2);
@@ -86,7 +92,7 @@ export function encodeFrame(frame: SketchFrame): Uint8Array {
  */
 export function decodeFrame(bytes: Uint8Array, options?: DecodeFrameOptions): SketchFrame {
   const { blockSize, maxBlocks = MAX_FILTER_BLOCKS } = checkOptions(options);
-  if (blockSize !== undefined) checkInteger('blockSize', blockSize, 1, MAX_BLOCK_SIZE);
+  if (blockSize !== undefined) checkInteger('blockSize', blockSize, 1, MAX_FRAME_BLOCK_SIZE);
   checkInteger('maxBlocks', maxBlocks, 1, MAX_FILTER_BLOCKS);
   const fault = seam.readFrame(checkBytes(bytes), maxBlocks, fields);
   if (fault !== FRAME_FAULT.ok) throw badFrame(describeFault(fault, bytes, maxBlocks));
@@ -113,7 +119,10 @@ export function decodeFrame(bytes: Uint8Array, options?: DecodeFrameOptions): Sk
 /** The blocks of the filter, and what follows the names. */
 function payloadOf(frame: SketchFrame): { z: number; payload: Uint8Array } {
   if (frame.kind === 'clear') return { z: checkZ(frame.z, 0), payload: new Uint8Array(0) };
-  if (frame.kind === 'delta') return { z: checkZ(frame.z), payload: bytesOf(writePairs(frame)) };
+  if (frame.kind === 'delta') {
+    const z = checkZ(frame.z);
+    return { z, payload: bytesOf(writePairs({ ...frame, z })) };
+  }
   const { filter } = frame;
   if (!(filter instanceof BloomFilter)) throw invalidArgType('filter', 'a BloomFilter', filter);
   return { z: filter.z, payload: bytesOf(filter.words) };
@@ -121,8 +130,8 @@ function payloadOf(frame: SketchFrame): { z: number; payload: Uint8Array } {
 
 /** `Uint32Array[1 + 9 n]`: n, then each index with its block. */
 function writePairs({ z, indices, blocks }: DeltaFrame): Uint32Array {
-  if (!types.isUint32Array(indices)) throw invalidArgType('indices', 'a Uint32Array', indices);
-  if (!types.isUint32Array(blocks)) throw invalidArgType('blocks', 'a Uint32Array', blocks);
+  checkUint32Array(indices, 'indices');
+  checkUint32Array(blocks, 'blocks');
   if (blocks.length !== WORDS_A_BLOCK * indices.length) {
     const expected = counted(WORDS_A_BLOCK * indices.length, 'element');
     throw lengthMismatch(`blocks must have ${expected}, 8 for each index, got ${blocks.length}`);

@@ -109,9 +109,10 @@ export class Dispatcher {
     signal: AbortSignal | undefined,
     decision: Decision,
   ): Flight {
-    const { backoff, maxPauseMs, random, sketches: wantsSketch } = this.#settings;
+    const { backoff, maxPauseMs, random, sketches } = this.#settings;
     const { requestId, cachedTokens, newTokens } = decision;
     const inputLength = cachedTokens + newTokens;
+    const wantsSketch = sketches && session !== undefined; // nobody else can name it
     // Others run before the later workers are asked, and may use the array again.
     const copied = seqHashes && { seqHashes: new BigUint64Array(seqHashes) };
     return {
@@ -168,7 +169,7 @@ export class Dispatcher {
     let taken = false;
     try {
       signal?.throwIfAborted();
-      this.#readSketch(requestId, reply);
+      this.#readSketch(flight, reply);
       const { outcome } = reply;
       if (!isAdmitted(outcome)) return reply;
       if (outcome !== 'direct') {
@@ -189,12 +190,16 @@ export class Dispatcher {
   }
 
   /** What the worker holds of the session counts before anything else is decided by its answer. */
-  #readSketch(requestId: string, { sketch }: Reply): void {
-    if (sketch === undefined || !this.#settings.sketches) return;
+  #readSketch({ requestId, question }: Flight, { sketch }: Reply): void {
+    if (sketch === undefined || !question.wantsSketch) return;
     try {
-      this.#router.onSessionSketch?.(requestId, sketch as Uint8Array);
-    } catch {
-      this.#counters.badSketches += 1;
+      const { frame, residentTokens } = sketch;
+      this.#router.onSessionSketch?.(requestId, frame as Uint8Array, { residentTokens });
+    } catch (error) {
+      // A request that has ended, or lost its worker, meanwhile is no fault of the sketch.
+      const { code } = error as { code?: unknown };
+      if (code === 'ERR_KVIDX_BAD_FRAME' || code === 'ERR_KVIDX_INVALID_ARG_TYPE')
+        this.#counters.badSketches += 1;
     }
   }
 

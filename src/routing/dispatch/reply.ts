@@ -10,8 +10,8 @@ export interface Reply {
   readonly reserved: boolean;
   /** Finite, 0 or more. */
   readonly recommendedPauseMs?: number | undefined;
-  /** Of the session, as it was answered. */
-  readonly sketch?: unknown;
+  /** Of the session, as it was answered, and what goes with it. */
+  readonly sketch?: { readonly frame: unknown; readonly residentTokens: number | undefined };
   /** What the call threw, or what is wrong with its answer. */
   readonly error?: unknown;
 }
@@ -35,14 +35,20 @@ export function readAnswer(answer: unknown): Reply {
     const { admitted } = fields;
     if (typeof admitted !== 'boolean') throw invalidArgType('admitted', 'a boolean', admitted);
     reserved = admitted;
-    const { sketch } = fields;
-    if (admitted) return { outcome: checkChoice('as', fields.as, ADMITTED), reserved, sketch };
+    const told = { reserved, ...sketchOf(fields) };
+    if (admitted) return { outcome: checkChoice('as', fields.as, ADMITTED), ...told };
     const outcome = checkChoice('reason', fields.reason, REASONS);
-    return { outcome, reserved, sketch, recommendedPauseMs: pauseOf(fields.recommendedPauseMs) };
+    return { outcome, ...told, recommendedPauseMs: pauseOf(fields.recommendedPauseMs) };
   } catch (error) {
     // One of the above, or what a getter threw.
     return { outcome: 'nonsense', reserved, error };
   }
+}
+
+function sketchOf({ sketch, residentTokens }: Record<string, unknown>): Pick<Reply, 'sketch'> {
+  if (sketch === undefined) return {};
+  const isWhole = Number.isSafeInteger(residentTokens) && (residentTokens as number) >= 0;
+  return { sketch: { frame: sketch, residentTokens: isWhole ? (residentTokens as number) : undefined } };
 }
 
 function pauseOf(ms: unknown): number | undefined {

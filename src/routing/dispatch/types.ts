@@ -5,6 +5,7 @@ import type {
   DispatchedOptions,
   RerouteOptions,
   RouteRequest,
+  SessionSketchTold,
   WorkerStatus,
 } from '../types.js';
 import type { BackoffOptions } from './backoff.js';
@@ -20,7 +21,7 @@ export interface DispatchRouter {
   onError(requestId: string): boolean;
   whenPrefilled(requestId: string, callback: () => void): void;
   /** Needed where `sketches` are asked for. */
-  onSessionSketch?(requestId: string, frame: Uint8Array): number;
+  onSessionSketch?(requestId: string, frame: Uint8Array, options?: SessionSketchTold): void;
   workers(): readonly { readonly name: string; readonly status: WorkerStatus }[];
 }
 
@@ -35,19 +36,20 @@ export interface AdmissionRequest {
   readonly firstTurn: boolean;
   /** This worker's own copy of the request's, if it has them: `BigUint64Array[⌊inputLength / blockSize⌋]`. */
   readonly seqHashes?: BigUint64Array;
-  /** The answer is to have the session's `sketch`, whatever else it says. */
+  /** The answer is to have the session's `sketch`, whatever else it says. Never without a session. */
   readonly wantsSketch: boolean;
   /** Aborted when the answer would come too late. */
   readonly signal: AbortSignal;
 }
 
 /**
- * What is read of a worker's answer; an `AdmitAnswer` has it. A pause that is not finite, 0 or more, is none; a sketch that
- * does not fit is counted, and nothing else.
+ * What is read of a worker's answer; an `AdmitAnswer` has it. A pause that is not finite, 0 or more, is none; so are
+ * resident tokens, which go with the sketch, that are no whole number. A sketch that does not fit is counted, and nothing else.
  */
 export type AdmissionReply =
-  | Pick<AdmittedAnswer, 'admitted' | 'as' | 'sketch'>
-  | Pick<RefusedAnswer, 'admitted' | 'reason' | 'recommendedPauseMs' | 'sketch'>;
+  | (Pick<AdmittedAnswer, 'admitted' | 'as' | 'sketch'> & Partial<Pick<AdmittedAnswer, 'residentTokens'>>)
+  | (Pick<RefusedAnswer, 'admitted' | 'reason' | 'recommendedPauseMs' | 'sketch'> &
+      Partial<Pick<RefusedAnswer, 'residentTokens'>>);
 
 export interface DispatcherOptions {
   /** Asks a worker; what it throws, or answers that is no `AdmissionReply`, is a refusal. */

@@ -59,6 +59,34 @@ test.each([true, false])(
   },
 );
 
+test('a request without a session is not asked for its sketch', async () => {
+  const asked: boolean[] = [];
+  const admit = ({ wantsSketch }: AdmissionRequest) => {
+    asked.push(wantsSketch);
+    return admitted('seed');
+  };
+  const dispatcher = new Dispatcher(served(), { sketches: true, admit: (_, request) => admit(request) });
+  await dispatcher.dispatch({ seqHashes: range(100, 6) });
+  await dispatcher.dispatch({ session: 's', seqHashes: range(100, 6) });
+  expect(asked).toEqual([false, true]);
+});
+
+test('a sound sketch of a worker that failed meanwhile is not a bad one', async () => {
+  const router = served();
+  const answers = worker('a', 2);
+  const dispatcher = new Dispatcher(router, {
+    sketches: true,
+    admit: (name, request) => {
+      if (name === 'b') return admitted('reseed');
+      router.failWorker(name);
+      return answers(request);
+    },
+  });
+  const { worker: took } = await dispatcher.dispatch({ session: 's', seqHashes: PROMPT });
+  expect(took).toBe('b');
+  expect(dispatcher.stats().badSketches).toBe(0);
+});
+
 test('a refusal’s sketch counts before the next worker is chosen', async () => {
   const router = served();
   const answers = worker('a', 0);
@@ -66,7 +94,9 @@ test('a refusal’s sketch counts before the next worker is chosen', async () =>
     sketches: true,
     backoff: { baseMs: 0 },
     admit: (name, request) =>
-      name === 'a' ? { ...refused(), sketch: answers(request).sketch! } : admitted('reseed'),
+      name === 'a'
+        ? { ...refused(), sketch: answers(request).sketch!, residentTokens: 0 }
+        : admitted('reseed'),
   });
   const { worker: took } = await dispatcher.dispatch({ session: 's', seqHashes: PROMPT });
   expect(took).toBe('b');

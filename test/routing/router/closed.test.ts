@@ -5,6 +5,7 @@ import { prompt, routerOf, serve } from './support.js';
 
 const CALLS: Record<string, (router: Router) => unknown> = {
   addWorker: (router) => router.addWorker('new'),
+  'addWorker of one that is known': (router) => router.addWorker('a'),
   'addWorker of one that drains': (router) => router.addWorker('b'),
   failWorker: (router) => router.failWorker('a'),
   removeWorker: (router) => router.removeWorker('a'),

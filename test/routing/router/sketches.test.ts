@@ -226,14 +226,35 @@ describe('a session’s sketch in an answer', () => {
     expect(codeOf(() => router.onSessionSketch('unknown', frame()))).toBe('ERR_KVIDX_OUT_OF_RANGE');
     expect(overlapsOf(router, mine)).toEqual({ a: 6, b: 0 });
 
-    expect(router.onSessionSketch(requestId, frame())).toBe(2);
+    for (const residentTokens of [-1, 1.5, '3', Number.NaN]) {
+      const told = () => router.onSessionSketch(requestId, frame(), { residentTokens } as never);
+      expect(codeOf(told)).toMatch(/ERR_KVIDX_(OUT_OF_RANGE|INVALID_ARG_TYPE)/);
+    }
+    expect(overlapsOf(router, mine)).toEqual({ a: 6, b: 0 });
+    router.onSessionSketch(requestId, frame());
     expect(overlapsOf(router, mine)).toEqual({ a: 4, b: 0 });
-    expect(router.onSessionSketch(requestId, frame())).toBe(0);
-    expect(router.onSessionSketch(requestId, frame({ kind: 'clear', z: 0 }))).toBe(2);
+    router.onSessionSketch(requestId, frame(), { residentTokens: 5 * BLOCK + 9 });
+    expect(overlapsOf(router, mine)).toEqual({ a: 5, b: 0 });
+    router.onSessionSketch(requestId, frame({ kind: 'clear', z: 0 }));
     expect(overlapsOf(router, mine)).toEqual({ a: 2, b: 0 });
     router.onDispatch(requestId);
     expect(codeOf(() => router.onSessionSketch(requestId, frame()))).toBe('ERR_KVIDX_OUT_OF_RANGE');
     router.close();
     expect(codeOf(() => router.onSessionSketch(requestId, frame()))).toBe('ERR_KVIDX_CLOSED');
+  });
+
+  test('leaves what the worker says it holds, though its owners are known otherwise here', async () => {
+    const { encodeFrame } = await import('../../../src/sketch/frame.js');
+    const router = routerOf(['a']);
+    const [boilerplate, mine] = [prompt(0, 4), BigUint64Array.from([...prompt(0, 4), ...prompt(1, 2)])];
+    serve(router, { session: 's', seqHashes: mine });
+    serve(router, { session: 't', seqHashes: boilerplate });
+    router.endSession('t'); // the worker thinks that t still shares the boilerplate: its sketch of s has none of it
+    const { requestId } = router.route({ session: 's', seqHashes: mine });
+    const filter = BloomFilter.of(prompt(1, 2), 1e-6);
+    const head = { worker: 'a', session: 's', epoch: 1, sequence: 0, timestampMs: 0, keys: 2 };
+    const frame = encodeFrame({ kind: 'full', ...head, targetFpp: 1e-6, blockSize: BLOCK, filter });
+    router.onSessionSketch(requestId, frame, { residentTokens: 6 * BLOCK });
+    expect(overlapsOf(router, mine)).toEqual({ a: 6 });
   });
 });
