@@ -33,7 +33,7 @@ export function explainRoute({
     worker: workers[winner]!.name,
     policy: policy.spec,
     counts: policy.counts,
-    message: message(ranking, winner, workers, candidates),
+    message: message(ranking, winner, workers, candidates, noteOf(workers[winner]!)),
     candidates: ranking.candidates.map(({ place, keys, lost }): CandidateExplanation => {
       const sketch = noteOf(workers[place]!);
       const figure = (feature: Exclude<keyof Candidates, 'reserve'>) =>
@@ -65,8 +65,16 @@ function message(
   winner: number,
   workers: readonly WorkerRecord[],
   candidates: Candidates,
+  note: SketchNote | undefined,
 ): string {
   const cached = `${grouped(candidates.cacheHitTokens[winner]!)} of ${grouped(candidates.inputLength)} tokens are cached there`;
   const why = winner === ranked ? rule : `moved from the hot home "${workers[ranked]!.name}"`;
-  return `"${workers[winner]!.name}" of ${workers.length}: ${why}; ${cached}.`;
+  return `"${workers[winner]!.name}" of ${workers.length}: ${why}; ${cached}${note ? source(note) : ''}.`;
+}
+
+function source({ ageMs, degraded, trust }: SketchNote): string {
+  const mark = degraded === undefined ? '' : `, degraded: ${degraded}`;
+  if (ageMs === undefined) return ` (no sketch of it has come yet${mark})`;
+  const share = trust < 1 ? `, which counts for ${trust.toFixed(2)} of its blocks` : '';
+  return ` (by a sketch ${(ageMs / 1000).toFixed(1)} s old${share}${mark})`;
 }

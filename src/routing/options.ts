@@ -148,7 +148,11 @@ export function checkResidentTokens(options: SessionSketchTold | undefined): num
 function checkResidency(residency: unknown, sketches: object | undefined): Residency {
   const checked = checkChoice('residency', residency, RESIDENCIES);
   if (checked === 'sketch' && sketches === undefined)
-    throw outOfRange('residency', 'another one where the router has no option sketches', residency);
+    throw outOfRange(
+      'residency',
+      'given with the option sketches of the router, { source: a SketchSubscriber },',
+      residency,
+    );
   return checked;
 }
 

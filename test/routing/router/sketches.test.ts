@@ -161,6 +161,14 @@ describe('a sketch past maxStalenessMs', () => {
     source.degraded = 'empty';
     for (const note of told()) expect(note).toEqual({ ageMs: undefined, degraded: 'empty', trust: 0 });
     expect(overlapsOf(router, held)).toEqual({ a: 0 });
+    expect(router.explain({ seqHashes: held }).message).toMatch(
+      /\(no sketch of it has come yet, degraded: empty\)\.$/,
+    );
+    source.ageMs = 5678;
+    source.degraded = 'transport';
+    expect(router.explain({ seqHashes: held }).message).toMatch(
+      /\(by a sketch 5\.7 s old, which counts for 0\.18 of its blocks, degraded: transport\)\.$/,
+    );
     expect(statsOf(routerOf(['a']), 'a')).not.toHaveProperty('sketch');
   });
 });
