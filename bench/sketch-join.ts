@@ -43,7 +43,7 @@ async function measureWorker(
     const joinMs = performance.now();
     const subscriber = new SketchSubscriber({ transport });
     const followed = subscriber.follow(WORKER);
-    while (followed.degraded !== undefined) await nextTurn();
+    while (followed.sketch === undefined) await nextTurn();
     ms.join.push(performance.now() - joinMs);
     ms.delta.push(joinMs - deltaMs);
     ms.full.push(deltaMs - fullMs);

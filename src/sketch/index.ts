@@ -17,7 +17,7 @@ export { type SketchOverlap, sketchOverlap } from './sketch-overlap.js';
 export { SketchSubscriber } from './subscriber.js';
 export { memoryTransport } from './transport/memory.js';
 export { type RedisTransportOptions, redisTransport } from './transport/redis.js';
-export type { SketchTransport } from './transport/transport.js';
+export type { SketchTransport, SubscriptionWatch } from './transport/transport.js';
 export type {
   ClearFrame,
   Degraded,

@@ -50,7 +50,7 @@ export class SketchSubscriber implements SketchSource {
     const followed = [...this.#workers.values()].filter(({ isFollowed }) => isFollowed);
     return {
       workers: followed.length,
-      degraded: followed.filter(({ state }) => state.degraded !== undefined).length,
+      degraded: followed.filter(({ degraded }) => degraded !== undefined).length,
       bytes: this.#bytes(),
       ...this.#shared.counts,
     };
@@ -98,7 +98,7 @@ class Following implements FollowedSketch {
   }
 
   get degraded(): Degraded | undefined {
-    return this.#followed ? this.#followed.state.degraded : 'empty';
+    return this.#followed ? this.#followed.degraded : 'empty';
   }
 
   leadingBlocks(seqHashes: BigUint64Array): number {

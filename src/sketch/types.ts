@@ -131,8 +131,8 @@ export interface SketchSubscriberOptions {
   /** Bytes of all filters together, and as many again of frames that wait while workers are joined. Default 256 MiB. */
   readonly maxBytes?: number;
   /**
-   * While a sketch is degraded, a full frame is asked for every so many ms; not for want of room, where another would find
-   * none either. Default 1,000.
+   * While a sketch is degraded, a full frame is asked for every so many ms: at once when something is missing, after the
+   * first pause when it is only unconfirmed, and not where it would find no room. Default 1,000.
    */
   readonly wantEveryMs?: number;
   /**
@@ -141,8 +141,8 @@ export interface SketchSubscriberOptions {
    */
   readonly yieldAfterMs?: number;
   /**
-   * Told of frames that were refused (ERR_KVIDX_BAD_FRAME, ERR_KVIDX_CAPACITY) and, when a sketch becomes degraded by it, of
-   * what the transport rejected with. Default: they are counted only.
+   * Told of frames that were refused (ERR_KVIDX_BAD_FRAME, ERR_KVIDX_CAPACITY) and of what the transport failed with, once
+   * until a frame is applied or the connection is there again. Default: they are counted only.
    */
   readonly onError?: (error: unknown, worker: string) => void;
   /** ms since 1970. Default `Date.now`. */
@@ -159,15 +159,19 @@ export type Degraded =
   | 'bad-frame'
   /** The filter would be larger than `maxBytes` allows. */
   | 'capacity'
-  /** The store answers errors, or its connection broke: frames may have been lost. */
-  | 'transport';
+  /** The store answers errors, or its connection is broken: frames may get lost. */
+  | 'transport'
+  /**
+   * It was read from the store, or kept through an interruption, and no live frame has shown yet that nothing was missed.
+   */
+  | 'unconfirmed';
 
 /** The sketch of one worker, as far as it is known here. Asking never waits for the store. */
 export interface FollowedSketch {
   readonly worker: string;
   /** Undefined until a first full or clear frame came. Its filter changes with later frames. */
   readonly sketch: Sketch | undefined;
-  /** Undefined: it is all that the publisher said. */
+  /** Undefined: it is all that the publisher said, as far as frames that came live can show. */
   readonly degraded: Degraded | undefined;
   /** Leading blocks of `BigUint64Array[n]` that test positive; 0 without a sketch. */
   leadingBlocks(seqHashes: BigUint64Array): number;

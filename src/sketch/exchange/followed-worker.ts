@@ -1,7 +1,7 @@
 import { hasKvidxCode } from '../../errors.js';
 import { MAX_DELAY_MS } from '../../validate.js';
 import { decodeFrame } from '../frame.js';
-import type { SketchFrame, SubscriberStats } from '../types.js';
+import type { Degraded, SketchFrame, SubscriberStats } from '../types.js';
 import { type WorkerChannels, workerChannels } from './channels.js';
 import { SketchState } from './sketch-state.js';
 import type { SubscriberSettings } from './subscriber-options.js';
@@ -28,6 +28,8 @@ const NOTHING = new Uint8Array(0);
  * One worker between its channel and its state: joins, and asks for what is missing.
  *
  *   subscribe → read the latest frame, while others wait → apply it, then those → follow
+ *                 ▲                                                                  │
+ *                 └──── resumed ──── only waits, whatever comes is not live ◄── interrupted
  *
  * Whatever fails is tried again while the sketch is degraded, one try at a time, `wantEveryMs` apart. Nobody waits for that,
  * and its timers do not keep the process alive.
@@ -42,11 +44,18 @@ export class FollowedWorker {
   #state: SketchState;
   #subscribing = false;
   #unsubscribe: (() => Promise<void>) | undefined;
+  /** Of the subscription: how often, and is it now? */
+  #interruptions = 0;
+  #isInterrupted = false;
   #latestRead = false;
   /** Undefined: frames are applied as they come. */
   #waiting: WaitingFrames | undefined;
   #trying = false;
   #timer: NodeJS.Timeout | undefined;
+  /** The timer is one that only waits for a live frame: nothing was asked for. */
+  #isPatient = false;
+  /** Of trouble with the transport, since all was well. */
+  #isTold = false;
 
   /** Throws ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_OUT_OF_RANGE: no worker has that name. */
   constructor(shared: Shared, worker: string, onForgotten: () => void) {
@@ -59,6 +68,10 @@ export class FollowedWorker {
 
   get state(): SketchState {
     return this.#state;
+  }
+
+  get degraded(): Degraded | undefined {
+    return this.#isInterrupted ? 'transport' : this.#state.degraded;
   }
 
   get isFollowed(): boolean {
@@ -86,7 +99,7 @@ export class FollowedWorker {
     // A subscription that the store has yet to answer cannot be taken back: it ends then, unless there are followers again.
     if (this.#subscribing) return;
     this.#onForgotten();
-    await this.#unsubscribe?.().catch(() => {});
+    await this.#unsubscribe?.();
   }
 
   #newState(): SketchState {
@@ -100,24 +113,25 @@ export class FollowedWorker {
     if (!this.isFollowed) return;
     const frame = this.#decode(bytes);
     if (frame && this.#waiting) this.#waiting.push(frame, bytes.length);
-    else if (frame) this.#apply(frame);
+    else if (frame) this.#apply(frame, !this.#isInterrupted);
   }
 
   #decode(bytes: Uint8Array): SketchFrame | undefined {
     try {
       return decodeFrame(bytes, { blockSize: this.#shared.blockSize });
     } catch (error) {
-      this.#state.degraded = 'bad-frame';
+      this.#state.refuse();
       this.#refused(error);
       return undefined;
     }
   }
 
-  #apply(frame: SketchFrame): void {
+  #apply(frame: SketchFrame, isLive: boolean): void {
     const { counts, now } = this.#shared;
     try {
-      const verdict = this.#state.apply(frame, now());
+      const verdict = this.#state.apply(frame, now(), isLive);
       counts[verdict === 'applied' ? frame.kind : verdict === 'old' ? 'old' : 'gaps'] += 1;
+      if (verdict === 'applied') this.#isTold = false;
       this.#tryLater(0);
     } catch (error) {
       this.#refused(error);
@@ -135,11 +149,14 @@ export class FollowedWorker {
   /** Joins, as far as that is not done, and asks for a full frame if one is needed then. */
   async #try(): Promise<void> {
     const { transport, counts, wantEveryMs } = this.#shared;
+    const hadRead = this.#latestRead;
     this.#trying = true;
     try {
       if (!this.#unsubscribe) await this.#subscribe();
-      if (this.isFollowed && !this.#latestRead) await this.#readLatest();
-      if (this.isFollowed && this.#isWanting()) {
+      if (this.#isInForce() && !this.#latestRead) await this.#readLatest();
+      // What was just read has a while to be confirmed: publishers send frames by themselves.
+      this.#isPatient = !hadRead && this.degraded === 'unconfirmed';
+      if (this.#isInForce() && this.#isWanting() && !this.#isPatient) {
         await transport.publish(this.#channels.wishes, NOTHING);
         counts.wanted += 1;
       }
@@ -147,19 +164,19 @@ export class FollowedWorker {
       this.#failed(error);
     }
     this.#trying = false;
-    this.#tryLater(wantEveryMs);
+    this.#tryLater(this.#waiting ? 0 : wantEveryMs);
   }
 
   async #subscribe(): Promise<void> {
-    const { transport, waitingRoom } = this.#shared;
-    this.#waiting ??= new WaitingFrames(waitingRoom);
+    const { transport } = this.#shared;
+    this.#wait();
     this.#subscribing = true;
     try {
-      this.#unsubscribe = await transport.subscribe(
-        this.#channels.frames,
-        (bytes) => this.#receive(bytes),
-        () => this.#interrupted(),
-      );
+      this.#unsubscribe = await transport.subscribe(this.#channels.frames, (bytes) => this.#receive(bytes), {
+        onInterrupted: (error) => this.#interrupted(error),
+        onResumed: () => this.#resumed(),
+      });
+      this.#inForce();
     } finally {
       this.#subscribing = false;
       if (!this.isFollowed) await this.abandon();
@@ -168,38 +185,75 @@ export class FollowedWorker {
 
   /** It may fail: live frames and wishes do without. */
   async #readLatest(): Promise<void> {
-    const { transport, waitingRoom } = this.#shared;
-    this.#waiting ??= new WaitingFrames(waitingRoom);
+    const { transport } = this.#shared;
+    const interruptions = this.#interruptions;
+    this.#wait();
     try {
       const bytes = await transport.getLatest(this.#channels.frames);
-      this.#latestRead = true;
+      this.#latestRead = interruptions === this.#interruptions;
       const frame = bytes && this.isFollowed ? this.#decode(bytes) : undefined;
-      if (frame) this.#apply(frame);
+      if (frame) this.#apply(frame, false);
     } catch (error) {
       this.#failed(error);
     }
-    const frames = this.#waiting.drain();
+    // Of another subscription than was read for: what comes on the present one waits for another read.
+    if (interruptions !== this.#interruptions) return;
+    const frames = this.#waiting!.drain();
     this.#waiting = undefined;
-    for (const frame of frames) this.#apply(frame);
+    for (const frame of frames) this.#apply(frame, true);
   }
 
-  /** Frames get lost from now on: until one proves that none was, the sketch may be wrong. */
-  #interrupted(): void {
-    if (!this.isFollowed) return;
-    this.#state.degraded = 'transport';
+  #wait(): void {
+    this.#waiting ??= new WaitingFrames(this.#shared.waitingRoom);
+  }
+
+  /** Frames get lost from now on. */
+  #interrupted(error: unknown): void {
+    this.#interruptions += 1;
+    this.#isInterrupted = true;
     this.#latestRead = false;
-    this.#tryLater(this.#shared.wantEveryMs);
+    this.#state.unconfirm();
+    const frames = this.#waiting?.drain() ?? [];
+    this.#waiting = undefined;
+    if (!this.isFollowed) return;
+    for (const frame of frames) this.#apply(frame, false);
+    if (error !== undefined) this.#report(error);
+  }
+
+  /** As at the join: what was missed may be in the store. */
+  #resumed(): void {
+    this.#inForce();
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#tryLater(0);
+  }
+
+  /** What comes from now on is live, and waits for the latest frame to be read. */
+  #inForce(): void {
+    this.#isInterrupted = false;
+    this.#isTold = false;
+    this.#state.unconfirm();
+    this.#wait();
   }
 
   #failed(error: unknown): void {
     if (!this.isFollowed) return;
-    this.#shared.counts.transportErrors += 1;
-    if (this.#state.degraded !== 'transport') this.#shared.tell(error, this.#worker);
+    this.#report(error);
     this.#state.degraded = 'transport';
   }
 
+  #report(error: unknown): void {
+    this.#shared.counts.transportErrors += 1;
+    if (!this.#isTold) this.#shared.tell(error, this.#worker);
+    this.#isTold = true;
+  }
+
   #tryLater(pauseMs: number): void {
-    if (!this.isFollowed || this.#trying || this.#timer || !this.#isWanting()) return;
+    if (!this.isFollowed || this.#trying || !this.#isWanting()) return;
+    const isUrgent = this.#isPatient && this.#state.degraded !== 'unconfirmed';
+    if (this.#timer && !isUrgent) return;
+    clearTimeout(this.#timer);
+    if (isUrgent) this.#isPatient = false;
     const jitterMs = this.#shared.wantEveryMs * JITTER * Math.random();
     this.#timer = setTimeout(
       () => {
@@ -210,9 +264,14 @@ export class FollowedWorker {
     ).unref();
   }
 
-  /** A full frame that found no room would find none again. */
+  #isInForce(): boolean {
+    return this.isFollowed && this.#unsubscribe !== undefined && !this.#isInterrupted;
+  }
+
+  /** A full frame that found no room would find none again. An interruption is the transport's to end. */
   #isWanting(): boolean {
+    if (this.#isInterrupted && this.#unsubscribe) return false;
     const { degraded } = this.#state;
-    return degraded !== undefined && degraded !== 'capacity';
+    return this.#waiting !== undefined || (degraded !== undefined && degraded !== 'capacity');
   }
 }

@@ -1,14 +1,15 @@
 import { invalidArgType, outOfRange } from '../../errors.js';
 import { checkDelay, checkFunction, checkInteger, checkTime } from '../../validate.js';
+import { guarded } from '../guarded.js';
 import { checkTargetFpp, DEFAULT_TARGET_FPP } from '../sizing.js';
-import { checkTransport, type SketchTransport } from '../transport/transport.js';
+import { checkTransport } from '../transport/transport.js';
 import type { ResidentBlocks, SketchPublisherOptions } from '../types.js';
+import { type CarefulTransport, carefully } from './careful-transport.js';
 import { DEFAULT_PREFIX, type WorkerChannels, workerChannels } from './channels.js';
 import type { SeriesSettings } from './frame-series.js';
-import { guarded } from './guarded.js';
 
 export interface PublisherSettings {
-  readonly transport: SketchTransport;
+  readonly transport: CarefulTransport;
   readonly channels: WorkerChannels;
   readonly resident: ResidentBlocks;
   readonly series: SeriesSettings;
@@ -40,7 +41,7 @@ export function checkPublisherOptions(options: SketchPublisherOptions): Publishe
   if (typeof resident?.hashes !== 'function')
     throw invalidArgType('resident', 'an object with blockSize and hashes', resident);
   return {
-    transport: checkTransport(transport),
+    transport: carefully(checkTransport(transport)),
     channels: workerChannels(prefix, worker),
     resident,
     series: {

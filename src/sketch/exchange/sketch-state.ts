@@ -32,12 +32,15 @@ interface Missed extends Position {
  *   full, clear   further than the sketch: replaces it           else old
  *   delta         the very next one of its epoch: is written     further: gap, else old
  *
+ * Frames come live, through a subscription, or from the store, which may lag behind: what it has is unconfirmed until a frame
+ * comes live that is applied, is missed, or is exactly the sketch's position; later frames cannot go unnoticed then.
  * Positions are ordered by epoch, then by sequence. A sketch that nothing was applied to for `yieldAfterMs` yields to a full or
  * clear frame of a lower epoch, and sees a gap in a delta of one.
  *
  * I1  What is refused, by a verdict or an error, changes the mark `degraded` at most.
  * I2  Within an epoch the sketch never goes back.
- * I3  After each applied frame it is degraded only if a further one was seen: in the epoch nothing before it is missing.
+ * I3  After each applied frame it is degraded only if a further one was seen, or none came live since the subscription was
+ *     last interrupted: in the epoch nothing before it is missing.
  */
 export class SketchState {
   degraded: Degraded | undefined = 'empty';
@@ -49,6 +52,7 @@ export class SketchState {
   #ageMs = 0;
   #appliedAtMs = 0;
   #missed: Missed | undefined;
+  #isConfirmed = false;
 
   constructor(options: SketchStateOptions) {
     this.#options = options;
@@ -68,17 +72,41 @@ export class SketchState {
   }
 
   /**
-   * Takes the filter of a full frame as its own. Throws ERR_KVIDX_BAD_FRAME (of another worker, of a session, a delta of another
+   * Takes the filter of a full frame as its own. Live: it came through a subscription that is in force. Throws ERR_KVIDX_BAD_FRAME (of another worker, of a session, a delta of another
    * filter) and ERR_KVIDX_CAPACITY (no room).
    */
-  apply(frame: SketchFrame, nowMs: number): Verdict {
+  apply(frame: SketchFrame, nowMs: number, isLive: boolean): Verdict {
     this.#checkSource(frame);
-    return frame.kind === 'delta' ? this.#write(frame, nowMs) : this.#replace(frame, nowMs);
+    const { epoch, sequence } = this.#sketch ?? {};
+    // After one that could not be read, a frame that is here already shows nothing: the other may have been a later one.
+    const isExact = epoch === frame.epoch && sequence === frame.sequence && this.degraded !== 'bad-frame';
+    const verdict = frame.kind === 'delta' ? this.#write(frame, nowMs) : this.#replace(frame, nowMs);
+    if (isLive && (verdict !== 'old' || isExact)) this.#confirm();
+    return verdict;
+  }
+
+  /** A frame came that nobody can read. */
+  refuse(): void {
+    this.unconfirm();
+    this.degraded = 'bad-frame';
+  }
+
+  /** Frames may have been missed until now; none is live that came before. */
+  unconfirm(): void {
+    this.#isConfirmed = false;
+    if (this.degraded === undefined || this.degraded === 'transport')
+      this.degraded = this.#missed?.reason ?? (this.#sketch ? 'unconfirmed' : 'empty');
+  }
+
+  #confirm(): void {
+    this.#isConfirmed = true;
+    if (this.degraded === 'unconfirmed' || this.degraded === 'transport')
+      this.degraded = this.#missed?.reason;
   }
 
   #checkSource({ worker, session }: SketchFrame): void {
     if (worker === this.#options.worker && session === undefined) return;
-    this.degraded = 'bad-frame';
+    this.refuse();
     throw badFrame(
       `it is of ${session === undefined ? 'another worker' : 'a session'} on this worker's channel`,
     );
@@ -107,7 +135,7 @@ export class SketchState {
       return 'gap';
     }
     if (frame.z !== this.#z) {
-      this.degraded = 'bad-frame';
+      this.refuse();
       throw badFrame(`its filter has ${frame.z} blocks, that of its epoch ${this.#z}`);
     }
     const { words } = sketch.filter;
@@ -130,7 +158,7 @@ export class SketchState {
     // What was missed so long ago came from a publisher that is gone, or it would have been heard again.
     if (missed && (!isAfter(missed, frame) || nowMs - missed.atMs >= this.#options.yieldAfterMs))
       this.#missed = undefined;
-    this.degraded = this.#missed?.reason;
+    this.degraded = this.#missed?.reason ?? (this.#isConfirmed ? undefined : 'unconfirmed');
   }
 
   #miss({ epoch, sequence }: Position, reason: Missed['reason'], atMs: number): void {

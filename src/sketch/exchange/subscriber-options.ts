@@ -1,13 +1,14 @@
 import { invalidArgType } from '../../errors.js';
 import { DEFAULT_BLOCK_SIZE } from '../../hash/block-hasher.js';
 import { checkDelay, checkFunction, checkInteger, checkName, checkTime } from '../../validate.js';
-import { checkTransport, type SketchTransport } from '../transport/transport.js';
+import { guarded } from '../guarded.js';
+import { checkTransport } from '../transport/transport.js';
 import type { SketchSubscriberOptions } from '../types.js';
+import { type CarefulTransport, carefully } from './careful-transport.js';
 import { DEFAULT_PREFIX } from './channels.js';
-import { guarded } from './guarded.js';
 
 export interface SubscriberSettings {
-  readonly transport: SketchTransport;
+  readonly transport: CarefulTransport;
   readonly blockSize: number;
   readonly prefix: string;
   readonly maxWorkers: number;
@@ -33,7 +34,7 @@ export function checkSubscriberOptions(options: SketchSubscriberOptions): Subscr
     now = Date.now,
   } = options;
   return {
-    transport: checkTransport(transport),
+    transport: carefully(checkTransport(transport)),
     blockSize: checkInteger('blockSize', blockSize, 1, 0xffff),
     prefix: checkName('prefix', prefix),
     maxWorkers: checkInteger('maxWorkers', maxWorkers, 1, Number.MAX_SAFE_INTEGER),

@@ -1,9 +1,10 @@
 import type { Redis } from 'ioredis';
 import type { KvidxError } from '../../errors.js';
+import type { SubscriptionWatch } from './transport.js';
 
 interface Listener {
   readonly onMessage: (bytes: Uint8Array) => void;
-  readonly onInterrupted: (() => void) | undefined;
+  readonly watch: SubscriptionWatch | undefined;
   /** Until the server has answered once. */
   waiting: { resolve: () => void; reject: (error: KvidxError) => void } | undefined;
 }
@@ -13,27 +14,34 @@ interface Channel {
   readonly listeners: Set<Listener>;
   /** The server delivers, on the present connection. */
   live: boolean;
+  /** How often the server refused since, and when it is asked again. */
+  refusals: number;
+  again: NodeJS.Timeout | undefined;
+}
+
+export interface RedisSubscriptionsOptions {
+  readonly redis: Redis;
+  /** Makes the error of a server that says no. */
+  readonly refused: (what: string, cause: Error) => KvidxError;
+  /** Told of a server that said yes before, and now no. */
+  readonly onError: (error: KvidxError) => void;
+  /** How long to wait before it is asked again, by how often it was. */
+  readonly pauseMs: (attempt: number) => number;
 }
 
 /**
- * What is subscribed on one connection, asked for anew after each reconnection.
+ * What is subscribed on one connection, asked for anew after each reconnection, and after a refusal when a pause is over.
  * Cost: a SUBSCRIBE a channel and connection, however many listen.
  */
 export class RedisSubscriptions {
   readonly #redis: Redis;
   readonly #channels = new Map<string, Channel>();
-  readonly #refused: (what: string, cause: Error) => KvidxError;
-  readonly #onError: (error: KvidxError) => void;
+  readonly #options: RedisSubscriptionsOptions;
 
-  /** `refused` makes the error of a server that says no; `onError` is told of one that said yes before. */
-  constructor(
-    redis: Redis,
-    refused: (what: string, cause: Error) => KvidxError,
-    onError: (error: KvidxError) => void,
-  ) {
+  constructor(options: RedisSubscriptionsOptions) {
+    const { redis } = options;
     this.#redis = redis;
-    this.#refused = refused;
-    this.#onError = onError;
+    this.#options = options;
     redis.on('ready', () => {
       for (const channel of this.#channels.values()) this.#ask(channel);
     });
@@ -49,10 +57,10 @@ export class RedisSubscriptions {
   async subscribe(
     name: string,
     onMessage: (bytes: Uint8Array) => void,
-    onInterrupted: (() => void) | undefined,
+    watch: SubscriptionWatch | undefined,
   ): Promise<() => Promise<void>> {
     const channel = this.#channels.get(name) ?? this.#open(name);
-    const listener: Listener = { onMessage, onInterrupted, waiting: undefined };
+    const listener: Listener = { onMessage, watch, waiting: undefined };
     channel.listeners.add(listener);
     if (!channel.live) {
       await new Promise<void>((resolve, reject) => {
@@ -64,20 +72,24 @@ export class RedisSubscriptions {
 
   /** Rejects who waits with ERR_KVIDX_CLOSED. */
   close(error: KvidxError): void {
-    for (const { listeners } of this.#channels.values()) {
+    for (const { listeners, again } of this.#channels.values()) {
+      clearTimeout(again);
       for (const { waiting } of listeners) waiting?.reject(error);
+      listeners.clear();
     }
     this.#channels.clear();
   }
 
   #open(name: string): Channel {
-    const channel: Channel = { name, listeners: new Set(), live: false };
+    const channel: Channel = { name, listeners: new Set(), live: false, refusals: 0, again: undefined };
     this.#channels.set(name, channel);
     if (this.#redis.status === 'ready') this.#ask(channel);
     return channel;
   }
 
   async #ask(channel: Channel): Promise<void> {
+    clearTimeout(channel.again);
+    channel.again = undefined;
     try {
       await this.#redis.subscribe(channel.name);
     } catch (error) {
@@ -86,37 +98,51 @@ export class RedisSubscriptions {
       return;
     }
     channel.live = true;
-    for (const listener of channel.listeners) {
-      listener.waiting?.resolve();
+    channel.refusals = 0;
+    for (const listener of [...channel.listeners]) {
+      const { waiting, watch } = listener;
       listener.waiting = undefined;
+      if (waiting) waiting.resolve();
+      else watch?.onResumed();
     }
   }
 
   #refuse(channel: Channel, cause: Error): void {
-    const error = this.#refused(`subscribing to ${channel.name}`, cause);
-    let told = false;
-    for (const listener of channel.listeners) {
-      const { waiting } = listener;
-      if (!waiting) continue;
-      channel.listeners.delete(listener);
-      waiting.reject(error);
-      told = true;
+    const { refused, onError, pauseMs } = this.#options;
+    const error = refused(`subscribing to ${channel.name}`, cause);
+    for (const listener of [...channel.listeners]) {
+      const { waiting, watch } = listener;
+      if (waiting) channel.listeners.delete(listener);
+      if (waiting) waiting.reject(error);
+      else watch?.onInterrupted(error);
     }
-    if (channel.listeners.size === 0) this.#channels.delete(channel.name);
-    else if (!told) this.#onError(error);
+    if (channel.listeners.size === 0) {
+      this.#forget(channel);
+      return;
+    }
+    if (channel.refusals === 0) onError(error);
+    channel.refusals += 1;
+    channel.again = setTimeout(() => this.#ask(channel), pauseMs(channel.refusals)).unref();
+  }
+
+  #forget(channel: Channel): void {
+    clearTimeout(channel.again);
+    if (this.#channels.get(channel.name) === channel) this.#channels.delete(channel.name);
   }
 
   #interrupt(): void {
     for (const channel of this.#channels.values()) {
       channel.live = false;
-      for (const { onInterrupted } of [...channel.listeners]) onInterrupted?.();
+      // The next connection is asked at once.
+      clearTimeout(channel.again);
+      for (const { watch } of [...channel.listeners]) watch?.onInterrupted();
     }
   }
 
   async #leave(channel: Channel, listener: Listener): Promise<void> {
     channel.listeners.delete(listener);
     if (channel.listeners.size > 0 || this.#channels.get(channel.name) !== channel) return;
-    this.#channels.delete(channel.name);
+    this.#forget(channel);
     // A connection that breaks meanwhile has ended it, too.
     if (this.#redis.status === 'ready') await this.#redis.unsubscribe(channel.name).catch(() => {});
   }

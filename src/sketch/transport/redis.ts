@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis';
 import { KvidxError } from '../../errors.js';
 import { checkBytes, checkDelay, checkFunction, checkName } from '../../validate.js';
-import { guarded } from '../exchange/guarded.js';
+import { guarded } from '../guarded.js';
 import { checkRedisOptions, type RedisSettings, type RedisTransportOptions } from './redis-options.js';
 import { RedisSubscriptions } from './redis-subscriptions.js';
-import type { SketchTransport } from './transport.js';
+import type { SketchTransport, SubscriptionWatch } from './transport.js';
 
 export type { RedisTransportOptions } from './redis-options.js';
 
@@ -51,11 +51,12 @@ class RedisTransport implements SketchTransport {
     for (const client of [this.#commands, this.#listening]) {
       client.on('error', (error: Error) => this.#closed || tell(this.#failure('connection', error)));
     }
-    this.#subscriptions = new RedisSubscriptions(
-      this.#listening,
-      (what, cause) => this.#failure(what, cause),
-      tell,
-    );
+    this.#subscriptions = new RedisSubscriptions({
+      redis: this.#listening,
+      refused: (what, cause) => this.#failure(what, cause),
+      onError: tell,
+      pauseMs: connection.retryStrategy,
+    });
     this.#ping = setInterval(() => {
       if (this.#listening.status === 'ready') this.#listening.ping().catch(() => {});
     }, PING_EVERY_MS).unref();
@@ -74,12 +75,12 @@ class RedisTransport implements SketchTransport {
   async subscribe(
     channel: string,
     onMessage: (bytes: Uint8Array) => void,
-    onInterrupted?: () => void,
+    watch?: SubscriptionWatch,
   ): Promise<() => Promise<void>> {
     if (this.#closed) throw closedError();
     checkName('channel', channel);
     checkFunction('onMessage', onMessage);
-    return this.#subscriptions.subscribe(channel, onMessage, onInterrupted);
+    return this.#subscriptions.subscribe(channel, onMessage, watch);
   }
 
   async setLatest(key: string, bytes: Uint8Array, ttlMs: number): Promise<void> {

@@ -1,5 +1,19 @@
 import { invalidArgType } from '../../errors.js';
 
+/** Is told what becomes of a subscription, by a transport that notices. */
+export interface SubscriptionWatch {
+  /**
+   * Messages get lost from now on: the connection broke, or cannot be made. With an error: the store refuses to take the
+   * subscription up again, and is asked anew after a while. Of messages from before none comes any more.
+   */
+  onInterrupted(error?: unknown): void;
+  /**
+   * It is in force again after an interruption; always told then, as soon as that is so. Of the first time the promise of
+   * `subscribe` tells.
+   */
+  onResumed(): void;
+}
+
 /**
  * What carries frames: a channel that may lose, repeat and reorder messages, and a place for the latest one. Small enough
  * for Redis, NATS (subjects and a key-value bucket) and ZeroMQ (topics and a request to the publisher). Nothing here waits
@@ -10,14 +24,13 @@ export interface SketchTransport {
   publish(channel: string, bytes: Uint8Array): Promise<void>;
   /**
    * `onMessage` is told of messages from when the promise resolves, through reconnections; the bytes are its own. While the
-   * store cannot be reached it does not resolve; it rejects when the store refuses. `onInterrupted` is told whenever the
-   * connection breaks or cannot be made, by a transport that notices: until the next message some may be lost. The answer
-   * ends the subscription.
+   * store cannot be reached it does not resolve; it rejects when the store refuses at first. The answer ends the
+   * subscription.
    */
   subscribe(
     channel: string,
     onMessage: (bytes: Uint8Array) => void,
-    onInterrupted?: () => void,
+    watch?: SubscriptionWatch,
   ): Promise<() => Promise<void>>;
   /** Keeps the bytes for `ttlMs`. Rejects when the store cannot be reached. */
   setLatest(key: string, bytes: Uint8Array, ttlMs: number): Promise<void>;

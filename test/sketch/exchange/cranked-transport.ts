@@ -1,12 +1,16 @@
 import { KvidxError } from '../../../src/errors.js';
 import { decodeFrame } from '../../../src/sketch/frame.js';
-import type { SketchTransport } from '../../../src/sketch/transport/transport.js';
+import type { SketchTransport, SubscriptionWatch } from '../../../src/sketch/transport/transport.js';
 import type { SketchFrame } from '../../../src/sketch/types.js';
 
 export interface Listener {
   readonly channel: string;
   readonly onMessage: (bytes: Uint8Array) => void;
-  readonly onInterrupted: (() => void) | undefined;
+  readonly watch: SubscriptionWatch | undefined;
+  /** In force. */
+  isLive: boolean;
+  /** What was sent to it last since then. */
+  last: Message['bytes'] | undefined;
 }
 
 type Method = (typeof METHODS)[number];
@@ -44,9 +48,12 @@ export class CrankedTransport implements SketchTransport {
     await this.#held.get('publish');
     this.publishing -= 1;
     this.#check('publish');
-    this.published.push({ channel, bytes: bytes.slice() });
+    const message = { channel, bytes: bytes.slice() };
+    this.published.push(message);
     for (const listener of this.listeners) {
-      if (listener.channel === channel) this.travelling.push({ listener, bytes: bytes.slice() });
+      if (listener.channel !== channel || !listener.isLive) continue;
+      listener.last = message.bytes;
+      this.travelling.push({ listener, bytes: bytes.slice() });
     }
     this.#answer('publish');
   }
@@ -54,15 +61,15 @@ export class CrankedTransport implements SketchTransport {
   async subscribe(
     channel: string,
     onMessage: (bytes: Uint8Array) => void,
-    onInterrupted?: () => void,
+    watch?: SubscriptionWatch,
   ): Promise<() => Promise<void>> {
     await this.#held.get('subscribe');
     this.#check('subscribe');
-    const listener = { channel, onMessage, onInterrupted };
+    const listener: Listener = { channel, onMessage, watch, isLive: true, last: undefined };
     this.listeners.add(listener);
     return async () => {
       this.listeners.delete(listener);
-      this.travelling = this.travelling.filter((message) => message.listener !== listener);
+      this.#loseAllTo(listener);
     };
   }
 
@@ -126,6 +133,19 @@ export class CrankedTransport implements SketchTransport {
       if (listener.channel === channel) listener.onMessage(bytes.slice());
   }
 
+  /** The connection breaks, with all that travels on it; or, with an error, the store refuses to take it up again. */
+  interrupt(listener: Listener, error?: unknown): void {
+    listener.isLive = false;
+    listener.last = undefined;
+    this.#loseAllTo(listener);
+    listener.watch?.onInterrupted(error);
+  }
+
+  resume(listener: Listener): void {
+    listener.isLive = true;
+    listener.watch?.onResumed();
+  }
+
   /** What was published on a channel. */
   frames(channel = 'kvidx-sketch:w'): SketchFrame[] {
     return this.published
@@ -136,6 +156,10 @@ export class CrankedTransport implements SketchTransport {
   /** Times that this was published on. */
   count(channel: string): number {
     return this.published.filter((message) => message.channel === channel).length;
+  }
+
+  #loseAllTo(listener: Listener): void {
+    this.travelling = this.travelling.filter((message) => message.listener !== listener);
   }
 
   #check(method: Method): void {

@@ -2,7 +2,7 @@ import { decodeFrame } from '../../../src/sketch/frame.js';
 import { SketchSubscriber } from '../../../src/sketch/subscriber.js';
 import type { SketchTransport } from '../../../src/sketch/transport/transport.js';
 import type { FollowedSketch } from '../../../src/sketch/types.js';
-import type { CrankedTransport } from './cranked-transport.js';
+import type { CrankedTransport, Listener } from './cranked-transport.js';
 
 export const YIELD_MS = 60_000;
 export const WANT_MS = 1000;
@@ -22,8 +22,9 @@ export class Router {
   appliedAtMs = 0;
   /** The furthest frame that arrived and was not of the past, and when. */
   furthest: (Position & { readonly atMs: number }) | undefined;
-  /** How to tell it that the connection broke. */
-  interrupt: (() => void) | undefined;
+  /** Its subscription, and all that arrived through it. */
+  listener: Listener | undefined;
+  arrived = new Set<string>();
 
   constructor(store: CrankedTransport) {
     const transport: SketchTransport = {
@@ -31,12 +32,15 @@ export class Router {
       setLatest: (key, bytes, ttlMs) => store.setLatest(key, bytes, ttlMs),
       getLatest: (key) => store.getLatest(key),
       close: () => store.close(),
-      subscribe: (channel, onMessage, onInterrupted) => {
-        this.interrupt = onInterrupted;
-        return store.subscribe(channel, (bytes) => {
+      subscribe: async (channel, onMessage, watch) => {
+        const onArrival = (bytes: Uint8Array) => {
           this.#arrives(decodeFrame(bytes));
           onMessage(bytes);
-        });
+        };
+        const leave = await store.subscribe(channel, onArrival, watch);
+        this.listener = [...store.listeners].find((listener) => listener.onMessage === onArrival);
+        this.arrived = new Set();
+        return leave;
       },
     };
     this.subscriber = new SketchSubscriber({
@@ -62,6 +66,7 @@ export class Router {
   }
 
   #arrives({ epoch, sequence }: Position): void {
+    this.arrived.add(nameOf({ epoch, sequence }));
     const known = [this.furthest, this.sketch.sketch].filter((position) => position !== undefined);
     if (known.every((position) => isAfter({ epoch, sequence }, position)))
       this.furthest = { epoch, sequence, atMs: this.nowMs };
@@ -70,4 +75,8 @@ export class Router {
 
 export function isAfter(a: Position, b: Position): boolean {
   return a.epoch > b.epoch || (a.epoch === b.epoch && a.sequence > b.sequence);
+}
+
+export function nameOf({ epoch, sequence }: Position): string {
+  return `${epoch}.${sequence}`;
 }

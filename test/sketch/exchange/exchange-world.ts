@@ -4,8 +4,8 @@ import { decodeFrame } from '../../../src/sketch/frame.js';
 import { SketchPublisher } from '../../../src/sketch/publisher.js';
 import type { SketchPublisherOptions } from '../../../src/sketch/types.js';
 import type { Random } from '../../property/random.js';
-import { CrankedTransport } from './cranked-transport.js';
-import { isAfter, type Position, Router, WANT_MS, YIELD_MS } from './exchange-router.js';
+import { AWAY, CrankedTransport } from './cranked-transport.js';
+import { isAfter, nameOf, type Position, Router, WANT_MS, YIELD_MS } from './exchange-router.js';
 import { Resident } from './support.js';
 
 const KEY = 'kvidx-sketch:w';
@@ -68,7 +68,7 @@ export class ExchangeWorld {
     else if (chance < 90) await this.#restart();
     else if (chance < 92) this.#store.setAway(random.oneIn(2));
     else if (chance < 93) this.#loseAnswers(random.oneIn(2));
-    else if (chance < 95) random.oneOf(this.#routers).interrupt?.();
+    else if (chance < 95) this.#interruptOrResume(random.oneOf(this.#routers));
     else if (chance < 96) random.oneOf(this.#routers).rejoin();
     else if (chance < 97) this.#holdLatest(random.oneIn(2));
     else if (chance < 98) this.#publisherMs = Math.max(0, this.#publisherMs + random.between(-5000, 5000));
@@ -81,6 +81,7 @@ export class ExchangeWorld {
     this.#store.setAway(false);
     this.#loseAnswers(false);
     this.#holdLatest(false);
+    for (const { listener } of this.#routers) if (listener && !listener.isLive) this.#store.resume(listener);
     await this.#pass(2 * WANT_MS); // who could not subscribe does
     await this.#deliverAll();
   }
@@ -179,6 +180,13 @@ export class ExchangeWorld {
     this.#publisher = this.#newLife();
   }
 
+  #interruptOrResume({ listener }: Router): void {
+    if (!listener) return;
+    if (listener.isLive) this.#store.interrupt(listener);
+    else if (this.#random.oneIn(3)) this.#store.interrupt(listener, AWAY);
+    else this.#store.resume(listener);
+  }
+
   #loseAnswers(areLost: boolean): void {
     for (const method of ['publish', 'setLatest'] as const) {
       if (areLost) this.#store.unanswered.add(method);
@@ -227,8 +235,22 @@ export class ExchangeWorld {
       if (degraded === undefined && furthest && isAfter(furthest, sketch!)) {
         expect(nowMs - furthest.atMs, 'a gap is marked').toBeGreaterThanOrEqual(YIELD_MS);
       }
+      this.#checkCurrent(router);
       router.note();
     }
+  }
+
+  /** Unless it says that it may be wrong, it has what the publisher sent last, or that got lost without a word. */
+  #checkCurrent({ sketch: { sketch, degraded }, listener, arrived, furthest, nowMs }: Router): void {
+    const last = this.#store.published.findLast(({ channel }) => channel === KEY);
+    if (degraded !== undefined || !last || !listener) return;
+    if (this.#store.travelling.some((message) => message.listener === listener)) return;
+    const position = decodeFrame(last.bytes);
+    // Of a publisher whose clock went back it hears after a while, and of what it missed long ago it thinks no more.
+    if (isAfter(sketch!, position) || (furthest && nowMs - furthest.atMs >= YIELD_MS)) return;
+    if (nameOf(sketch!) === nameOf(position)) return;
+    const isLost = listener.last === last.bytes && !arrived.has(nameOf(position));
+    expect(isLost, `at ${nameOf(sketch!)}, without a mark, when ${nameOf(position)} was sent`).toBe(true);
   }
 
   #checkSketch({ sketch: { sketch }, position, nowMs, appliedAtMs }: Router): void {
@@ -246,8 +268,4 @@ export class ExchangeWorld {
     );
     expect(sketch!.filter.countBlocks(BigUint64Array.from(stayed)), 'no false negative').toBe(stayed.length);
   }
-}
-
-function nameOf({ epoch, sequence }: Position): string {
-  return `${epoch}.${sequence}`;
 }

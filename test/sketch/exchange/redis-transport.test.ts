@@ -92,6 +92,31 @@ describe.skipIf(hasNoRedis)('through a Redis', () => {
     await expect(transport.getLatest('forbidden')).rejects.toMatchObject(FAILED);
   });
 
+  it('a subscription that is refused on the way is told of, tried again, and resumed when it may be', async () => {
+    await server.call('ACL', 'SETUSER', 'v', 'reset', 'on', '>pw', 'allchannels', '+@all');
+    const errors: Error[] = [];
+    const to = await connect({
+      url: server.url.replace('://', '://v:pw@'),
+      onError: (error) => errors.push(error),
+    });
+    const [got, refused, resumed] = [[] as Uint8Array[], vi.fn(), vi.fn()];
+    const watch = { onInterrupted: (error?: unknown) => error && refused(error), onResumed: resumed };
+    const leave = await to.subscribe('a', (bytes) => got.push(bytes), watch);
+    await server.call('ACL', 'SETUSER', 'v', 'resetchannels'); // hangs up, too
+    await until('it is refused again and again', () => refused.mock.calls.length > 2);
+    expect(refused.mock.calls[0]![0]).toMatchObject({
+      ...FAILED,
+      message: expect.stringContaining('NOPERM'),
+    });
+    expect(errors).toContain(refused.mock.calls[0]![0]);
+    expect(resumed).not.toHaveBeenCalled();
+    await server.call('ACL', 'SETUSER', 'v', 'allchannels');
+    await until('it is resumed', () => resumed.mock.calls.length === 1);
+    await (await connect()).publish('a', BYTES);
+    await until('a message arrives', () => got.length === 1);
+    await leave();
+  });
+
   it('a wrong password is told, and is none of the message', async () => {
     const errors: Error[] = [];
     const transport = await connect({
@@ -106,12 +131,16 @@ describe.skipIf(hasNoRedis)('through a Redis', () => {
   it('connections that the server drops are made again, and what was subscribed is', async () => {
     const [from, to] = [await connect(), await connect()];
     const got: Uint8Array[] = [];
-    const interrupted = vi.fn();
-    await to.subscribe('a', (bytes) => got.push(bytes), interrupted);
+    const told: string[] = [];
+    const watch = { onInterrupted: () => told.push('interrupted'), onResumed: () => told.push('resumed') };
+    await to.subscribe('a', (bytes) => got.push(bytes), watch);
+    expect(told).toEqual([]);
     for (let times = 1; times <= 3; times++) {
       await server.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
-      await until('the end is noticed', () => interrupted.mock.calls.length === times);
-      await arrives(from, 'a', got);
+      await until('it is resumed', () => told.length === 2 * times);
+      expect(told.slice(-2)).toEqual(['interrupted', 'resumed']);
+      await from.publish('a', BYTES);
+      await until('a message arrives', () => got.length === times);
     }
     await server.call('CLIENT', 'KILL', 'TYPE', 'normal');
     await arrives(from, 'a', got);

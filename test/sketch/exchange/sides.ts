@@ -53,11 +53,12 @@ export function subscriberOf(options: Partial<SketchSubscriberOptions> = {}) {
   return { transport, errors, subscriber, send, store, wishes };
 }
 
-/** One that follows w and has 5.0. */
+/** One that follows w and has 5.0, which came live, too. */
 export async function following(options: Partial<SketchSubscriberOptions> = {}) {
   const made = subscriberOf(options);
   made.store(full(5, 0));
   const sketch = made.subscriber.follow('w');
   await pass();
+  made.send(full(5, 0));
   return { ...made, sketch, at: () => sketch.sketch && `${sketch.sketch.epoch}.${sketch.sketch.sequence}` };
 }

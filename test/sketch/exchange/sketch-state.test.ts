@@ -15,7 +15,7 @@ class State extends SketchState {
   }
 
   take(...frames: SketchFrame[]): string[] {
-    return frames.map((frame) => this.apply(frame, this.nowMs));
+    return frames.map((frame) => this.apply(frame, this.nowMs, true));
   }
 
   /** `epoch.sequence`. */
@@ -258,5 +258,60 @@ describe('the age of a sketch', () => {
     const { state } = filled();
     state.take({ ...full(5, 1), timestampMs: 999_000 });
     expect(state.ageMs(1000)).toBe(0);
+  });
+});
+
+describe('what did not come live', () => {
+  const stored = (state: State, frame: SketchFrame) => state.apply(frame, state.nowMs, false);
+
+  it.each<[string, SketchFrame]>([
+    ['the very next delta', delta(5, 1)],
+    ['a full frame', full(5, 4)],
+    ['a clear one', clear(6, 0)],
+    ['the same full frame', full(5, 0)],
+    ['a delta of the same position', delta(5, 0)],
+  ])('is unconfirmed until a live frame shows that nothing was missed: %s', (_, frame) => {
+    const state = new State();
+    stored(state, full(5, 0));
+    expect([state.at, state.degraded]).toEqual(['5.0', 'unconfirmed']);
+    state.take(frame);
+    expect(state.degraded).toBeUndefined();
+  });
+
+  it.each<[string, SketchFrame]>([
+    ['a delta of the past', delta(5, 2)],
+    ['a full frame of the past', full(5, 2)],
+    ['another life', full(4, 9)],
+  ])('is not confirmed by what is older: %s', (_, frame) => {
+    const state = new State();
+    stored(state, full(5, 3));
+    expect([state.take(frame), state.degraded]).toEqual([['old'], 'unconfirmed']);
+  });
+
+  it('makes up for a gap that was seen live', () => {
+    const { state } = filled();
+    state.take(delta(5, 2));
+    stored(state, full(5, 2));
+    expect([state.at, state.degraded]).toEqual(['5.2', undefined]);
+  });
+
+  it('does not make up for a live frame that nobody could read', () => {
+    const { state } = filled();
+    state.refuse();
+    state.take(full(5, 0));
+    expect(state.degraded).toBe('bad-frame');
+    stored(state, full(5, 2));
+    expect(state.degraded).toBe('unconfirmed');
+  });
+
+  it('is all that is known after an interruption', () => {
+    const { state } = filled();
+    state.unconfirm();
+    expect([state.at, state.degraded]).toEqual(['5.0', 'unconfirmed']);
+    state.take(delta(5, 2));
+    state.unconfirm();
+    expect(state.degraded).toBe('gap');
+    state.take(full(5, 2));
+    expect(state.degraded).toBeUndefined();
   });
 });

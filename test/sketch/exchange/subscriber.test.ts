@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { encodeFrame } from '../../../src/sketch/frame.js';
 import { codeOf, range } from '../../kv-index/support.js';
-import { AWAY, type CrankedTransport } from './cranked-transport.js';
+import { AWAY } from './cranked-transport.js';
 import { following, pass, subscriberOf } from './sides.js';
 import { delta, full } from './support.js';
 
@@ -37,7 +37,49 @@ describe('a worker that joins', () => {
     ]);
   });
 
-  it('has the latest frame at once, and asks for none', async () => {
+  it('has the latest frame at once, and asks for none when live ones follow', async () => {
+    const { subscriber, send, store, wishes } = subscriberOf({ wantEveryMs: 1000 });
+    store(full(5, 0));
+    const sketch = subscriber.follow('w');
+    await pass();
+    expect([sketch.sketch?.sequence, sketch.degraded, subscriber.stats().degraded]).toEqual([
+      0,
+      'unconfirmed',
+      1,
+    ]);
+    await pass(999);
+    send(delta(5, 1));
+    expect([sketch.sketch?.sequence, sketch.degraded]).toEqual([1, undefined]);
+    await pass(9000);
+    expect([wishes(), vi.getTimerCount()]).toEqual([0, 0]);
+  });
+
+  it('asks for a full frame when no live one confirms what it read', async () => {
+    const { subscriber, send, store, wishes } = subscriberOf({ wantEveryMs: 1000 });
+    store(full(5, 0));
+    const sketch = subscriber.follow('w');
+    await pass(999);
+    expect([sketch.degraded, wishes()]).toEqual(['unconfirmed', 0]);
+    await pass(101);
+    expect(wishes()).toBe(1);
+    await pass(10_000);
+    expect(wishes()).toBeGreaterThan(9);
+    send(full(5, 3));
+    expect([sketch.sketch?.sequence, sketch.degraded]).toEqual([3, undefined]);
+  });
+
+  it('asks at once when a live frame shows that others are missing', async () => {
+    const { subscriber, send, store, wishes } = subscriberOf({ wantEveryMs: 1000 });
+    store(full(5, 0));
+    const sketch = subscriber.follow('w');
+    await pass();
+    send(delta(5, 7));
+    expect(sketch.degraded).toBe('gap');
+    await pass(100);
+    expect(wishes()).toBe(1);
+  });
+
+  it('is confirmed by a live frame that is no news', async () => {
     const { sketch, at, wishes } = await following();
     expect([at(), sketch.degraded, sketch.ageMs(), wishes()]).toEqual(['5.0', undefined, 0, 0]);
     await pass(10_000);
@@ -94,7 +136,7 @@ describe('a worker that joins', () => {
     store(full(5, 0));
     transport.failing.clear();
     await pass(1100);
-    expect([sketch.sketch?.epoch, sketch.degraded, wishes()]).toEqual([5, undefined, 1]);
+    expect([sketch.sketch?.epoch, sketch.degraded, wishes()]).toEqual([5, 'unconfirmed', 1]);
   });
 
   it('goes on with live frames when the latest one cannot be read', async () => {
@@ -115,7 +157,7 @@ describe('a worker that joins', () => {
     store(full(5, 0));
     transport.setAway(false);
     await pass(1100);
-    expect([sketch.sketch?.epoch, sketch.degraded]).toEqual([5, undefined]);
+    expect([sketch.sketch?.epoch, sketch.degraded]).toEqual([5, 'unconfirmed']);
   });
 
   it('asks while a latest frame is damaged', async () => {
@@ -179,33 +221,87 @@ describe('a full frame is asked for', () => {
   });
 });
 
-describe('a connection that broke', () => {
-  const interrupt = (transport: CrankedTransport) => {
-    for (const { onInterrupted } of transport.listeners) onInterrupted?.();
-  };
+describe('a subscription that is interrupted', () => {
+  async function interrupted() {
+    const made = await following({ wantEveryMs: 1000 });
+    const [listener] = made.transport.listeners;
+    made.transport.interrupt(listener!);
+    return { ...made, listener: listener! };
+  }
 
-  it('degrades the sketch until the next frame follows', async () => {
-    const { transport, errors, sketch, at, send, wishes } = await following({ wantEveryMs: 1000 });
-    interrupt(transport);
-    expect([at(), sketch.degraded]).toEqual(['5.0', 'transport']);
-    send(delta(5, 1));
-    expect([at(), sketch.degraded]).toEqual(['5.1', undefined]);
-    await pass(5000);
-    expect([wishes(), errors]).toEqual([0, []]);
-  });
-
-  it('is made up for by the latest frame when no other comes', async () => {
-    const { transport, sketch, at, store, wishes } = await following({ wantEveryMs: 1000 });
-    interrupt(transport);
+  it('degrades the sketch until it is in force again, whatever is in the store', async () => {
+    const { errors, sketch, at, store, send, wishes, subscriber } = await interrupted();
+    expect([at(), sketch.degraded, subscriber.stats().degraded]).toEqual(['5.0', 'transport', 1]);
     store(full(5, 7));
-    await pass(1100);
-    expect([at(), sketch.degraded, wishes()]).toEqual(['5.7', undefined, 0]);
+    await pass(10_000);
+    expect([at(), sketch.degraded, wishes(), errors, vi.getTimerCount()]).toEqual([
+      '5.0',
+      'transport',
+      0,
+      [],
+      0,
+    ]);
+    send(delta(5, 1)); // under way since before
+    expect([at(), sketch.degraded]).toEqual(['5.1', 'transport']);
   });
 
-  it('is asked about when the latest frame is known already', async () => {
-    const { transport, sketch, at, wishes } = await following({ wantEveryMs: 1000 });
-    interrupt(transport);
-    await pass(1100);
-    expect([at(), sketch.degraded, wishes()]).toEqual(['5.0', 'transport', 1]);
+  it('is made up for by the latest frame, which the next live one confirms', async () => {
+    const { transport, listener, sketch, at, send, store, wishes } = await interrupted();
+    store(full(5, 7));
+    transport.resume(listener);
+    expect([at(), sketch.degraded]).toEqual(['5.0', 'unconfirmed']);
+    send(delta(5, 8));
+    await pass(100);
+    expect([at(), sketch.degraded]).toEqual(['5.8', undefined]);
+    await pass(10_000);
+    expect([wishes(), vi.getTimerCount()]).toEqual([0, 0]);
+  });
+
+  it('is asked about when nothing confirms that no frame was missed', async () => {
+    const { transport, listener, sketch, at, send, wishes } = await interrupted();
+    transport.resume(listener);
+    await pass(999);
+    expect([at(), sketch.degraded, wishes()]).toEqual(['5.0', 'unconfirmed', 0]);
+    await pass(300);
+    expect(wishes()).toBe(1);
+    send(full(5, 9));
+    expect([at(), sketch.degraded]).toEqual(['5.9', undefined]);
+  });
+
+  it('is told of when the store refuses to take it up again, once', async () => {
+    const { transport, listener, errors, sketch, send, store, subscriber } = await interrupted();
+    for (let i = 0; i < 3; i++) transport.interrupt(listener, AWAY);
+    expect([errors, sketch.degraded]).toEqual([[{ error: AWAY, worker: 'w' }], 'transport']);
+    expect(subscriber.stats().transportErrors).toBe(3);
+    store(full(5, 7));
+    transport.resume(listener);
+    await pass(100);
+    send(delta(5, 8));
+    expect([sketch.sketch?.sequence, sketch.degraded]).toEqual([8, undefined]);
+  });
+
+  it('may be so again while the latest frame is read', async () => {
+    const { transport, listener, sketch, at, send, store } = await interrupted();
+    store(full(5, 7));
+    const release = transport.hold('getLatest');
+    transport.resume(listener);
+    await pass(100);
+    send(delta(5, 8));
+    transport.interrupt(listener);
+    release();
+    await pass(5000);
+    expect([at(), sketch.degraded]).toEqual(['5.7', 'transport']);
+    store(full(5, 9));
+    transport.resume(listener);
+    await pass(100);
+    expect([at(), sketch.degraded]).toEqual(['5.9', 'unconfirmed']);
+  });
+
+  it('ends with its following', async () => {
+    const { transport, listener, sketch, subscriber } = await interrupted();
+    sketch.close();
+    transport.resume(listener);
+    await pass(5000);
+    expect([subscriber.stats().workers, transport.listeners.size, vi.getTimerCount()]).toEqual([0, 0, 0]);
   });
 });
