@@ -36,13 +36,13 @@ try {
   await agreed();
   check(
     'A and B agree on both workers, one frame later',
-    (await sequences()).every((s) => same(s, frames)),
+    (await sequences()).every((told) => told.every((sequence, i) => sequence! >= frames[i]!)),
   );
   const { share, most } = await turns('B', 2, 'second turns, routed by B, which saw none of the first');
   check('B sent each session where it was', share === most);
 
-  console.log('\nrouter C starts');
-  await publish();
+  for (const { call } of workers.values()) await call.start(); // from now on a frame every 50 ms
+  console.log('\nrouter C starts; workers send frames by themselves');
   const begin = performance.now();
   routers.set('C', newRouter('C'));
   await agreed();
@@ -50,7 +50,6 @@ try {
     `  it knows what A and B know after ${ms(performance.now() - begin)}, start of its process included`,
   );
 
-  for (const { call } of workers.values()) await call.start(); // from now on a frame every 50 ms
   const before = await decide();
   await redis.kill();
   console.log('\nRedis is killed; routers go on deciding, and workers serving');
@@ -138,10 +137,6 @@ async function agreed(): Promise<void> {
 
 async function decide(): Promise<{ decisions: number; medianUs: number }> {
   return routers.get('A')!.call.decide(1500);
-}
-
-function same(a: readonly unknown[], b: readonly unknown[]): boolean {
-  return a.length === b.length && a.every((value, i) => value === b[i]);
 }
 
 function ms(value: number): string {

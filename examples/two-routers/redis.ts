@@ -5,14 +5,18 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A Redis of our own on a free port of this machine, which keeps nothing. */
+/** Below the ports that outgoing connections take: one that tries to come back there could meet itself. */
+const FIRST_PORT = 20_000;
+const PORTS = 10_000;
+
+/** A Redis of its own on a free port of the loopback interface, which keeps nothing on disk. */
 export class Redis {
-  readonly #directory = mkdtempSync(join(tmpdir(), 'two-routers-'));
-  readonly #port: number;
+  readonly port: number;
+  readonly #directory = mkdtempSync(join(tmpdir(), 'kvidx-redis-'));
   #process: ChildProcess | undefined;
 
-  private constructor(port: number) {
-    this.#port = port;
+  protected constructor(port: number) {
+    this.port = port;
   }
 
   static async start(): Promise<Redis> {
@@ -22,50 +26,63 @@ export class Redis {
   }
 
   get url(): string {
-    return `redis://127.0.0.1:${this.#port}`;
+    return `redis://127.0.0.1:${this.port}`;
   }
 
-  /** Again on the same port, and empty. */
+  /** Again on its port, and empty. */
   async start(): Promise<void> {
-    const options = [
-      '--port',
-      `${this.#port}`,
-      '--bind',
-      '127.0.0.1',
-      '--save',
-      '',
-      '--dir',
-      this.#directory,
-    ];
-    const redis = spawn('redis-server', options, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const options = { port: this.port, bind: '127.0.0.1', save: '', appendonly: 'no', dir: this.#directory };
+    const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, `${value}`]);
+    const redis = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'] });
     this.#process = redis;
-    redis.on('error', ({ message }) => {
-      console.error(
-        `redis-server does not start (${message}). Debian and Ubuntu: apt-get install redis-server`,
+    let log = '';
+    await new Promise<void>((resolve, reject) => {
+      redis.once('error', ({ message }) =>
+        reject(new Error(`${message}. Debian and Ubuntu: apt-get install redis-server`)),
       );
-      process.exit(1);
+      redis.once('exit', (code) => reject(new Error(`redis-server ended with ${code}:\n${log}`)));
+      redis.stdout.on('data', (text) => {
+        log += text;
+        if (log.includes('Ready to accept connections')) resolve();
+      });
     });
-    for await (const line of redis.stdout) if (String(line).includes('Ready to accept connections')) break;
   }
 
+  /** At once, without a word to its clients. */
   async kill(): Promise<void> {
     const redis = this.#process!;
-    const closed = once(redis, 'exit');
+    if (redis.exitCode !== null || redis.signalCode !== null) return;
+    const exit = once(redis, 'exit');
     redis.kill('SIGKILL');
-    await closed;
+    await exit;
   }
 
   async stop(): Promise<void> {
     await this.kill();
-    rmSync(this.#directory, { recursive: true });
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  protected signal(name: NodeJS.Signals): void {
+    this.#process!.kill(name);
   }
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = FIRST_PORT + Math.floor(Math.random() * PORTS);
+    if (await isFree(port)) return port;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  try {
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    server.close();
+  }
 }
