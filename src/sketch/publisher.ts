@@ -33,6 +33,8 @@ export class SketchPublisher {
   #isFullWanted = false;
   #timer: NodeJS.Timeout | undefined;
   #closing: Promise<void> | undefined;
+  /** The last frame of a worker that leaves. */
+  #leaving: Promise<void> | undefined;
   /** The last frame, and counts of those that went out. */
   #stats = { epoch: 0, sequence: 0, keys: 0, full: 0, delta: 0, clear: 0, bytes: 0, failed: 0 };
 
@@ -87,18 +89,15 @@ export class SketchPublisher {
   async close(options?: ClosePublisherOptions): Promise<void> {
     const { clear = false } = checkOptions(options);
     checkBoolean('clear', clear);
-    this.#closing ??= this.#end(clear);
-    await this.#closing;
+    this.#closing ??= this.#end();
+    if (clear) this.#leaving ??= this.#closing.then(() => this.#leave());
+    await (this.#leaving ?? this.#closing);
   }
 
-  async #end(clear: boolean): Promise<void> {
+  async #end(): Promise<void> {
     this.stop();
     await this.#attempts.idle();
-    try {
-      if (clear) await this.#leave();
-    } finally {
-      await this.#wishes.close();
-    }
+    await this.#wishes.close();
   }
 
   #publishInBackground(): void {
@@ -124,13 +123,19 @@ export class SketchPublisher {
   async #build(): Promise<SketchFrame> {
     if (this.#closing) throw closedError();
     this.#wishes.listen();
-    const series = this.#series ?? (await this.#begin());
-    const { resident } = this.#settings;
-    const nowMs = this.#now();
-    const hashes = checkHashes(resident.hashes(), 'resident.hashes()');
-    const frame = series.next(hashes, nowMs, this.#isFullWanted);
+    // Who asks for a full frame from now on, while this one is begun, means the next.
+    const wantsFull = this.#isFullWanted;
     this.#isFullWanted = false;
-    return frame;
+    try {
+      const series = this.#series ?? (await this.#begin());
+      const { resident } = this.#settings;
+      const nowMs = this.#now();
+      const hashes = checkHashes(resident.hashes(), 'resident.hashes()');
+      return series.next(hashes, nowMs, wantsFull);
+    } catch (error) {
+      this.#isFullWanted ||= wantsFull;
+      throw error;
+    }
   }
 
   async #leave(): Promise<void> {
@@ -164,9 +169,10 @@ export class SketchPublisher {
       hasFailed = true;
       this.#settings.tell(error);
     };
-    const bytes = encodeFrame(frame);
-    if (kind !== 'delta') await transport.setLatest(channels.frames, bytes, latestTtlMs).catch(failed);
+    let bytes: Uint8Array;
     try {
+      bytes = encodeFrame(frame);
+      if (kind !== 'delta') await transport.setLatest(channels.frames, bytes, latestTtlMs).catch(failed);
       await transport.publish(channels.frames, bytes);
     } catch (error) {
       this.#series!.lost();

@@ -48,7 +48,7 @@ export class Wishes {
   async close(): Promise<void> {
     this.pause();
     this.#isClosed = true;
-    await this.#unlisten?.().catch(() => {});
+    await this.#unlisten?.();
   }
 
   async #subscribe(): Promise<void> {

@@ -184,6 +184,17 @@ describe('close', () => {
     expect(transport.latest.get(KEY)!.bytes).toEqual(transport.published.at(-1)!.bytes);
   });
 
+  it('says so once, whoever closes it how often', async () => {
+    const { transport, publisher, sent } = publisherOf();
+    await publisher.publish();
+    const release = transport.hold();
+    const running = publisher.publish();
+    const closing = [{}, { clear: true }, {}, { clear: true }].map((options) => publisher.close(options));
+    release();
+    await Promise.all([running, ...closing]);
+    expect(sent()).toEqual(['full 5000.0', 'delta 5000.1', 'clear 5000.2']);
+  });
+
   it('can say so as the first thing', async () => {
     const { transport, publisher, sent } = publisherOf();
     transport.latest.set(KEY, { bytes: encodeFrame(full(9000, 3)), ttlMs: 1 });

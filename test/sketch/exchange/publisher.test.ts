@@ -55,6 +55,15 @@ describe('publish', () => {
     expect(sent()).toEqual(['full 5000.0', 'full 5000.1', 'delta 5000.2']);
   });
 
+  it('sends another full frame to who asks while the first one is begun', async () => {
+    const { transport, publisher, sent } = publisherOf();
+    const release = transport.hold('getLatest');
+    const all = [publisher.publish(), publisher.publish({ full: true })];
+    release();
+    expect((await Promise.all(all)).map(({ kind }) => kind)).toEqual(['full', 'full']);
+    expect(sent()).toEqual(['full 5000.0', 'full 5000.1']);
+  });
+
   it('has one frame under way, and one more for all who asked meanwhile', async () => {
     const { transport, publisher, sent } = publisherOf();
     await publisher.publish();
