@@ -1,5 +1,5 @@
 import { invalidArgType, type KvidxError, outOfRange } from '../../errors.js';
-import { checkDelay, checkFunction, checkOptions } from '../../validate.js';
+import { checkDelay, checkFunction, checkInteger, checkOptions } from '../../validate.js';
 
 export interface RedisTransportOptions {
   /**
@@ -24,6 +24,11 @@ export interface RedisTransportOptions {
 
 /** How long the two sides of a connection that is closed have to agree on it. */
 const DISCONNECT_MS = 50;
+/** Redis counts them in an int. */
+const LAST_DATABASE = 2 ** 31 - 1;
+
+const FORM =
+  'redis://[user:password@]host[:port][/database], or rediss://…, user and password percent-encoded';
 
 /** No type of ioredis is named here: the package's own types must do without it. */
 export type RedisSettings = ReturnType<typeof checkRedisOptions>;
@@ -38,12 +43,13 @@ export function checkRedisOptions(options: RedisTransportOptions | undefined) {
     maxReconnectMs = 5000,
     onError,
   } = checkOptions(options) as RedisTransportOptions;
-  const place = readUrl(url);
+  const { database, ...place } = readUrl(url);
   checkDelay('reconnectMs', reconnectMs);
   checkDelay('maxReconnectMs', maxReconnectMs);
   return {
     /** For messages: no password. */
     address: `${place.host}:${place.port}`,
+    database,
     commandTimeoutMs: checkDelay('commandTimeoutMs', commandTimeoutMs, 1),
     onError: onError && checkFunction('onError', onError),
     connection: {
@@ -70,16 +76,33 @@ function readUrl(url: unknown) {
   if (typeof url !== 'string') throw invalidArgType('url', 'a string', url);
   const parts = URL.canParse(url) ? new URL(url) : undefined;
   const database = parts && /^\/?(\d*)$/.exec(parts.pathname)?.[1];
-  if (!parts || !/^rediss?:$/.test(parts.protocol) || parts.hostname === '' || database === undefined) {
+  const [username, password] = [decoded(parts?.username), decoded(parts?.password)];
+  if (
+    !parts ||
+    !/^rediss?:$/.test(parts.protocol) ||
+    parts.hostname === '' ||
+    database === undefined ||
+    username === undefined ||
+    password === undefined
+  ) {
     // The URL itself may hold a password: it is not repeated.
-    throw outOfRange('url', 'redis://[user:password@]host[:port][/database], or rediss://…', 'another one');
+    throw outOfRange('url', `of the form ${FORM}`, 'one of another form');
   }
   return {
     host: parts.hostname.replace(/^\[|\]$/g, ''),
     port: parts.port === '' ? 6379 : Number(parts.port),
-    ...(parts.username !== '' && { username: decodeURIComponent(parts.username) }),
-    ...(parts.password !== '' && { password: decodeURIComponent(parts.password) }),
-    db: Number(database),
+    ...(username !== '' && { username }),
+    ...(password !== '' && { password }),
+    database: checkInteger('the database of url', Number(database), 0, LAST_DATABASE),
     ...(parts.protocol === 'rediss:' && { tls: {} }),
   };
+}
+
+/** Undefined: no percent-encoding. */
+function decoded(text = ''): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
 }

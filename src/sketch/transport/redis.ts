@@ -14,7 +14,7 @@ const PING_EVERY_MS = 5000;
 /**
  * Channels are those of Redis' publish and subscribe, latest frames are keys that expire; Valkey is one, too. Resolves after
  * the first try to connect, well or not: a store that is away is tried for ever, and meanwhile calls reject at once with
- * ERR_KVIDX_TRANSPORT. ERR_KVIDX_TRANSPORT: the package `ioredis` is not installed. ERR_KVIDX_INVALID_ARG_TYPE,
+ * ERR_KVIDX_TRANSPORT, as they do while it refuses the database. ERR_KVIDX_TRANSPORT: the package `ioredis` is not installed. ERR_KVIDX_INVALID_ARG_TYPE,
  * ERR_KVIDX_OUT_OF_RANGE.
  */
 export async function redisTransport(options?: RedisTransportOptions): Promise<SketchTransport> {
@@ -40,10 +40,19 @@ class RedisTransport implements SketchTransport {
   readonly #listening: Redis;
   readonly #subscriptions: RedisSubscriptions;
   readonly #ping: NodeJS.Timeout;
+  readonly #database: number;
+  readonly #commandTimeoutMs: number;
+  /** On the present connection. */
+  #isSelected = false;
+  /** What befell the connection for commands last, since it was there. */
+  #trouble: Error | undefined;
   #closed = false;
 
-  constructor(Client: typeof Redis, { address, connection, commandTimeoutMs, onError }: RedisSettings) {
+  constructor(Client: typeof Redis, settings: RedisSettings) {
+    const { address, connection, database, commandTimeoutMs, onError } = settings;
     this.#address = address;
+    this.#database = database;
+    this.#commandTimeoutMs = commandTimeoutMs;
     const tell = guarded(onError);
     this.#commands = new Client({ ...connection, commandTimeout: commandTimeoutMs });
     // No time limit of its own for a SUBSCRIBE: given up here, it may still come into force there.
@@ -51,6 +60,16 @@ class RedisTransport implements SketchTransport {
     for (const client of [this.#commands, this.#listening]) {
       client.on('error', (error: Error) => this.#closed || tell(this.#failure('connection', error)));
     }
+    this.#commands.on('error', (error: Error) => {
+      this.#trouble = error;
+    });
+    this.#commands.on('ready', () => {
+      this.#trouble = undefined;
+      this.#select().catch((error) => this.#closed || tell(this.#failure('database', error)));
+    });
+    this.#commands.on('close', () => {
+      this.#isSelected = false;
+    });
     this.#subscriptions = new RedisSubscriptions({
       redis: this.#listening,
       refused: (what, cause) => this.#failure(what, cause),
@@ -107,18 +126,44 @@ class RedisTransport implements SketchTransport {
 
   async #call<T>(what: string, command: (redis: Redis) => Promise<T>): Promise<T> {
     if (this.#closed) throw closedError();
-    if (this.#commands.status !== 'ready') throw this.#failure(what, new Error('not connected'));
+    if (this.#commands.status !== 'ready') throw this.#callFailure(what);
     try {
+      await this.#select();
       return await command(this.#commands);
     } catch (error) {
-      throw this.#closed ? closedError() : this.#failure(what, error as Error);
+      throw this.#closed ? closedError() : this.#callFailure(what, error as Error);
     }
   }
 
-  #failure(what: string, cause: Error): KvidxError {
-    const message = `Redis at ${this.#address}: ${what}: ${cause.message}`;
+  /**
+   * Before any command on a connection. In capitals: of a `select` ioredis takes note, and repeats it by itself on the next
+   * connection, where commands would go to database 0 if it is refused.
+   */
+  async #select(): Promise<void> {
+    if (this.#isSelected) return;
+    if (this.#database !== 0) await this.#commands.call('SELECT', this.#database);
+    this.#isSelected = true;
+  }
+
+  /** What ioredis rejects with speaks of its own options; what befell the connection is the reason. */
+  #callFailure(what: string, error?: Error): KvidxError {
+    if (error?.name === 'ReplyError') return this.#failure(what, error);
+    if (error?.message === 'Command timed out')
+      return this.#failure(what, error, `no answer within ${this.#commandTimeoutMs} ms`);
+    const trouble = this.#trouble;
+    const problem = trouble ? `not connected: ${messageOf(trouble)}` : 'not connected';
+    return this.#failure(what, trouble ?? error, problem);
+  }
+
+  #failure(what: string, cause?: Error, problem = cause && messageOf(cause)): KvidxError {
+    const message = `Redis at ${this.#address}: ${what}: ${problem}`;
     return new KvidxError('ERR_KVIDX_TRANSPORT', message, { cause });
   }
+}
+
+/** That of several addresses tried has none of its own. */
+function messageOf(error: NodeJS.ErrnoException): string {
+  return error.message || `${error.code}`;
 }
 
 function closedError(): KvidxError {

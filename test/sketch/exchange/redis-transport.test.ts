@@ -117,13 +117,57 @@ describe.skipIf(hasNoRedis)('through a Redis', () => {
     await leave();
   });
 
+  it('nothing goes to another database than that of the URL, also after a reconnection', async () => {
+    const errors: Error[] = [];
+    const missing = await connect({ url: `${server.url}/99`, onError: (error) => errors.push(error) });
+    const outOfRange = { ...FAILED, message: expect.stringContaining('DB index is out of range') };
+    for (const call of [
+      missing.publish('a', BYTES),
+      missing.setLatest('elsewhere', BYTES, 60_000),
+      missing.getLatest('elsewhere'),
+    ]) {
+      await expect(call).rejects.toMatchObject(outOfRange);
+    }
+    expect(errors[0]).toMatchObject(outOfRange);
+    await server.call('CLIENT', 'KILL', 'TYPE', 'normal');
+    await until('it is connected again', () => errors.length > 1);
+    await expect(missing.setLatest('elsewhere', BYTES, 60_000)).rejects.toMatchObject(FAILED);
+
+    const third = await connect({ url: `${server.url}/3` });
+    await third.setLatest('third', BYTES, 60_000);
+    await server.call('CLIENT', 'KILL', 'TYPE', 'normal');
+    await vi.waitFor(() => third.setLatest('third', BYTES, 60_000), PATIENCE);
+    expect(await server.call('EXISTS', 'elsewhere', 'third')).toBe(0);
+  });
+
+  it('a database that may not be selected any more is not written to', async () => {
+    await server.call('ACL', 'SETUSER', 's', 'reset', 'on', '>pw', '~*', 'allchannels', '+@all');
+    const errors: Error[] = [];
+    const url = server.url.replace('://', '://s:pw@').concat('/3');
+    const transport = await connect({ url, onError: (error) => errors.push(error) });
+    await transport.setLatest('fourth', BYTES, 60_000);
+    await server.call('ACL', 'SETUSER', 's', '-select');
+    await server.call('CLIENT', 'KILL', 'USER', 's');
+    const refused = { ...FAILED, message: expect.stringContaining('NOPERM') };
+    await until('it is refused', () => errors.some(({ message }) => message.includes('NOPERM')));
+    await expect(transport.setLatest('fourth', BYTES, 60_000)).rejects.toMatchObject(refused);
+    expect(await server.call('EXISTS', 'fourth')).toBe(0);
+    await server.call('ACL', 'SETUSER', 's', '+select');
+    await transport.setLatest('fourth', BYTES, 60_000);
+    expect(await server.call('EXISTS', 'fourth')).toBe(0);
+  });
+
   it('a wrong password is told, and is none of the message', async () => {
     const errors: Error[] = [];
     const transport = await connect({
       url: server.url.replace('://', '://u:secret@'),
       onError: (error) => errors.push(error),
     });
-    await expect(transport.publish('a', BYTES)).rejects.toMatchObject(FAILED);
+    await expect(transport.publish('a', BYTES)).rejects.toMatchObject({
+      ...FAILED,
+      message: expect.stringMatching(/publish: not connected: .*WRONGPASS/),
+      cause: expect.any(Error),
+    });
     expect(errors[0]).toMatchObject({ ...FAILED, message: expect.stringContaining('WRONGPASS') });
     expect(errors.map(({ message }) => message).join()).not.toContain('secret');
   });
@@ -155,7 +199,10 @@ describe.skipIf(hasNoRedis)('through a Redis', () => {
     server.freeze();
     try {
       // Each of these rejects while the server stands still.
-      await expect(transport.publish('a', BYTES)).rejects.toMatchObject(FAILED);
+      await expect(transport.publish('a', BYTES)).rejects.toMatchObject({
+        ...FAILED,
+        message: expect.stringMatching(/no answer within 1000 ms|not connected/),
+      });
       await expect(transport.getLatest('k')).rejects.toMatchObject(FAILED);
       await expect(transport.setLatest('k', BYTES, 1)).rejects.toMatchObject(FAILED);
     } finally {
@@ -178,8 +225,12 @@ describe.skipIf(hasNoRedis)('a Redis that is away', () => {
       onError: (error) => errors.push(error),
     });
     expect(errors[0]).toMatchObject({ ...FAILED, message: expect.stringContaining('ECONNREFUSED') });
-    await expect(transport.publish('a', BYTES)).rejects.toMatchObject(FAILED);
-    await expect(transport.getLatest('k')).rejects.toMatchObject(FAILED);
+    const why = {
+      message: expect.stringMatching(/: not connected: connect ECONNREFUSED/),
+      cause: expect.objectContaining({ code: 'ECONNREFUSED' }),
+    };
+    await expect(transport.publish('a', BYTES)).rejects.toMatchObject({ ...FAILED, ...why });
+    await expect(transport.getLatest('k')).rejects.toMatchObject({ ...FAILED, ...why });
 
     const got: Uint8Array[] = [];
     let leave: (() => Promise<void>) | undefined;
@@ -266,45 +317,5 @@ describe.skipIf(hasNoRedis)('a transport that is closed', () => {
     const waiting = expect(transport.subscribe('a', () => {})).rejects.toMatchObject(CLOSED);
     await transport.close();
     await waiting;
-  });
-});
-
-describe('options that make no transport', () => {
-  it.each<[string, Partial<Record<keyof RedisTransportOptions, unknown>>, string]>([
-    ['a URL that is none', { url: 'localhost:6379' }, 'ERR_KVIDX_OUT_OF_RANGE'],
-    ['a URL of another kind', { url: 'http://localhost' }, 'ERR_KVIDX_OUT_OF_RANGE'],
-    ['a URL without a host', { url: 'redis:///0' }, 'ERR_KVIDX_OUT_OF_RANGE'],
-    ['a database that is no number', { url: 'redis://localhost/a' }, 'ERR_KVIDX_OUT_OF_RANGE'],
-    ['an object for a URL', { url: { host: 'localhost' } }, 'ERR_KVIDX_INVALID_ARG_TYPE'],
-    ['no time to connect', { connectTimeoutMs: 0 }, 'ERR_KVIDX_OUT_OF_RANGE'],
-    ['no time to answer', { commandTimeoutMs: 0 }, 'ERR_KVIDX_OUT_OF_RANGE'],
-    ['a pause below 0', { reconnectMs: -1 }, 'ERR_KVIDX_OUT_OF_RANGE'],
-    ['a pause that no timer waits', { maxReconnectMs: 2 ** 31 }, 'ERR_KVIDX_OUT_OF_RANGE'],
-    ['an onError that is none', { onError: 1 }, 'ERR_KVIDX_INVALID_ARG_TYPE'],
-  ])('%s', async (_, options, code) => {
-    await expect(redisTransport(options as RedisTransportOptions)).rejects.toMatchObject({ code });
-  });
-
-  it('do not repeat a password', async () => {
-    await expect(redisTransport({ url: 'redis://u:secret@h/a' })).rejects.toThrow(/^(?!.*secret)/);
-  });
-});
-
-describe('without ioredis', () => {
-  afterEach(() => {
-    vi.doUnmock('ioredis');
-    vi.resetModules();
-  });
-
-  it('the error says what to install', async () => {
-    vi.resetModules();
-    vi.doMock('ioredis', () => {
-      throw new Error("Cannot find package 'ioredis'");
-    });
-    const { redisTransport: fresh } = await import('../../../src/sketch/transport/redis.js');
-    await expect(fresh()).rejects.toMatchObject({
-      ...FAILED,
-      message: expect.stringContaining('npm install ioredis'),
-    });
   });
 });
