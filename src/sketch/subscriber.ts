@@ -31,6 +31,9 @@ export class SketchSubscriber implements SketchSource {
       counts: { full: 0, delta: 0, clear: 0, old: 0, gaps: 0, badFrames: 0, wanted: 0, transportErrors: 0 },
       waitingRoom: new WaitingRoom(maxBytes),
       hasRoom: (bytes) => this.#bytes() + bytes <= maxBytes,
+      onRoom: () => {
+        for (const followed of this.#workers.values()) followed.askForRoom();
+      },
     };
   }
 

@@ -18,6 +18,8 @@ export interface Shared extends SubscriberSettings {
   readonly waitingRoom: WaitingRoom;
   /** May the filters grow by so many bytes together? */
   readonly hasRoom: (bytes: number) => boolean;
+  /** Filters take less than before. */
+  readonly onRoom: () => void;
 }
 
 /** The share of a pause that is added by chance, so that many routers do not ask in one instant. */
@@ -95,11 +97,18 @@ export class FollowedWorker {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#waiting?.drain();
+    const { bytes } = this.#state;
     this.#state = this.#newState();
+    if (bytes > 0) this.#shared.onRoom();
     // A subscription that the store has yet to answer cannot be taken back: it ends then, unless there are followers again.
     if (this.#subscribing) return;
     this.#onForgotten();
     await this.#unsubscribe?.();
+  }
+
+  /** A full frame that found no room may find some now. */
+  askForRoom(): void {
+    if (this.#state.degraded === 'capacity') this.#tryLater(0);
   }
 
   #newState(): SketchState {
@@ -127,11 +136,13 @@ export class FollowedWorker {
   }
 
   #apply(frame: SketchFrame, isLive: boolean): void {
-    const { counts, now } = this.#shared;
+    const { counts, now, onRoom } = this.#shared;
+    const { bytes } = this.#state;
     try {
       const verdict = this.#state.apply(frame, now(), isLive);
       counts[verdict === 'applied' ? frame.kind : verdict === 'old' ? 'old' : 'gaps'] += 1;
       if (verdict === 'applied') this.#isTold = false;
+      if (this.#state.bytes < bytes) onRoom();
       this.#tryLater(0);
     } catch (error) {
       this.#refused(error);
@@ -268,10 +279,10 @@ export class FollowedWorker {
     return this.isFollowed && this.#unsubscribe !== undefined && !this.#isInterrupted;
   }
 
-  /** A full frame that found no room would find none again. An interruption is the transport's to end. */
+  /** A full frame that found no room is asked for when there is some. An interruption is the transport's to end. */
   #isWanting(): boolean {
     if (this.#isInterrupted && this.#unsubscribe) return false;
-    const { degraded } = this.#state;
-    return this.#waiting !== undefined || (degraded !== undefined && degraded !== 'capacity');
+    const { degraded, wouldFit } = this.#state;
+    return this.#waiting !== undefined || (degraded === 'capacity' ? wouldFit : degraded !== undefined);
   }
 }

@@ -46,8 +46,13 @@ export class SketchState {
   degraded: Degraded | undefined = 'empty';
   readonly #options: SketchStateOptions;
   #sketch: Sketch | undefined;
-  /** Blocks of the filter that deltas must be of: not of `#sketch.filter` after a clear frame that none follow. */
+  /**
+   * Blocks of the filter that deltas must be of. After a clear frame, which could claim any number, the filter of one block
+   * stands for it until a delta brings some.
+   */
   #z = 0;
+  /** Of the filter that found no room last. */
+  #refusedBytes = 0;
   /** Age of the last applied frame, when it was. */
   #ageMs = 0;
   #appliedAtMs = 0;
@@ -65,6 +70,11 @@ export class SketchState {
   /** Of the filter. */
   get bytes(): number {
     return this.#sketch?.filter.byteLength ?? 0;
+  }
+
+  /** Is there room now for what found none? */
+  get wouldFit(): boolean {
+    return this.degraded === 'capacity' && this.#options.hasRoom(this.#refusedBytes - this.bytes);
   }
 
   ageMs(nowMs: number): number | undefined {
@@ -115,16 +125,19 @@ export class SketchState {
   #replace(frame: FullFrame | ClearFrame, nowMs: number): Verdict {
     if (this.#sketch && !isAfter(frame, this.#sketch) && !this.#yieldsTo(frame, nowMs)) return 'old';
     const z = frame.kind === 'full' ? frame.filter.z : frame.z;
-    const blocks = Math.max(1, z);
-    const bytes = BLOCK_BYTES * blocks;
-    if (!this.#options.hasRoom(bytes - this.bytes)) {
-      this.#miss(frame, 'capacity', nowMs);
-      const problem = `sketch frame: its filter has ${counted(bytes, 'byte')}, more than maxBytes leaves`;
-      throw new KvidxError('ERR_KVIDX_CAPACITY', problem);
-    }
+    this.#checkRoom(frame, frame.kind === 'full' ? z : 1, nowMs);
     this.#z = z;
-    this.#settle(frame, frame.kind === 'full' ? frame.filter : new BloomFilter(blocks), nowMs);
+    this.#settle(frame, frame.kind === 'full' ? frame.filter : new BloomFilter(1), nowMs);
     return 'applied';
+  }
+
+  #checkRoom(frame: Position, z: number, nowMs: number): void {
+    const bytes = BLOCK_BYTES * z;
+    if (this.#options.hasRoom(bytes - this.bytes)) return;
+    this.#miss(frame, 'capacity', nowMs);
+    this.#refusedBytes = bytes;
+    const problem = `sketch frame: its filter has ${counted(bytes, 'byte')}, more than maxBytes leaves`;
+    throw new KvidxError('ERR_KVIDX_CAPACITY', problem);
   }
 
   #write(frame: DeltaFrame, nowMs: number): Verdict {
@@ -138,14 +151,17 @@ export class SketchState {
       this.refuse();
       throw badFrame(`its filter has ${frame.z} blocks, that of its epoch ${this.#z}`);
     }
-    const { words } = sketch.filter;
     const { indices, blocks } = frame;
+    const grows = indices.length > 0 && sketch.filter.z !== frame.z;
+    if (grows) this.#checkRoom(frame, frame.z, nowMs);
+    const filter = grows ? new BloomFilter(frame.z) : sketch.filter;
+    const { words } = filter;
     for (let i = 0; i < indices.length; i++) {
       const to = WORDS_A_BLOCK * indices[i]!;
       const from = WORDS_A_BLOCK * i;
       for (let k = 0; k < WORDS_A_BLOCK; k++) words[to + k] = blocks[from + k]!;
     }
-    this.#settle(frame, sketch.filter, nowMs);
+    this.#settle(frame, filter, nowMs);
     return 'applied';
   }
 

@@ -66,12 +66,13 @@ describe('a sketch', () => {
       'applied',
     ]);
     expect([state.at, state.degraded, state.sketch!.keys]).toEqual(['6.4', undefined, 0]);
-    expect(state.sketch!.filter.equals(new BloomFilter(4))).toBe(true);
+    expect(state.sketch!.filter.countBlocks(range(0, 99))).toBe(0);
   });
 
   it('goes on with deltas after a clear frame', () => {
     const { state } = filled();
-    state.take(clear(6, 0, 2), delta(6, 1, 3, 1, 2));
+    const heartbeat = { ...delta(6, 1, 1, 0, 2), indices: new Uint32Array(0), blocks: new Uint32Array(0) };
+    state.take(clear(6, 0, 2), heartbeat, delta(6, 2, 3, 1, 2));
     expect(state.sketch!.filter.words).toEqual(Uint32Array.of(...Array(8).fill(0), ...Array(8).fill(3)));
   });
 
@@ -80,6 +81,17 @@ describe('a sketch', () => {
     state.take(clear(6, 0, 0));
     expect([state.sketch!.filter.z, state.sketch!.filter.countBlocks(range(0, 99))]).toEqual([1, 0]);
     expect(codeOf(() => state.take(delta(6, 1, 1, 0, 1)))).toBe('ERR_KVIDX_BAD_FRAME');
+  });
+
+  it('takes no memory for what a clear frame says that deltas will be of, until there is one', () => {
+    const z = 2 ** 25;
+    const state = new State((bytes) => bytes <= 128);
+    state.take(clear(6, 0, z));
+    expect([state.at, state.degraded, state.bytes]).toEqual(['6.0', undefined, 32]);
+    expect(codeOf(() => state.take(delta(6, 1, 1, 0, z)))).toBe('ERR_KVIDX_CAPACITY');
+    expect([state.at, state.degraded, state.bytes]).toEqual(['6.0', 'capacity', 32]);
+    expect(state.take(clear(7, 0, 4), delta(7, 1))).toEqual(['applied', 'applied']);
+    expect([state.at, state.degraded, state.bytes]).toEqual(['7.1', undefined, 128]);
   });
 
   it('tells its head', () => {
@@ -212,12 +224,17 @@ describe('without room', () => {
     state.take(smaller(5, 0));
     most = 0;
     expect(codeOf(() => state.take(full(6, 0)))).toBe('ERR_KVIDX_CAPACITY');
-    expect(codeOf(() => state.take(clear(6, 1, 2 ** 25)))).toBe('ERR_KVIDX_CAPACITY');
+    expect(codeOf(() => state.take(full(6, 1)))).toBe('ERR_KVIDX_CAPACITY');
     expect([state.at, state.degraded, state.bytes]).toEqual(['5.0', 'capacity', 32]);
     expect(state.take(delta(6, 2), delta(5, 1, 1, 0, 1))).toEqual(['gap', 'applied']);
     expect([state.at, state.degraded]).toEqual(['5.1', 'capacity']);
     state.take(smaller(6, 3));
     expect([state.at, state.degraded]).toEqual(['6.3', undefined]);
+    expect(codeOf(() => state.take(full(6, 4)))).toBe('ERR_KVIDX_CAPACITY');
+    most = 95;
+    expect(state.wouldFit).toBe(false);
+    most = 96;
+    expect(state.wouldFit).toBe(true);
   });
 
   it('of a later epoch frames are missing again', () => {

@@ -97,6 +97,27 @@ describe('room for filters', () => {
     transport.inject('kvidx-sketch:v', encodeFrame({ ...full(1, 1), worker: 'v' }));
     expect([other.degraded, subscriber.stats().bytes]).toEqual([undefined, 160]);
   });
+
+  it.each<[string, (made: Awaited<ReturnType<typeof following>>) => void]>([
+    ['a following is closed', ({ sketch }) => sketch.close()],
+    ['a filter shrinks', ({ send }) => send(clear(6, 0))],
+  ])('that is freed is asked for by who found none: %s', async (_, free) => {
+    const made = await following({ maxBytes: 200, wantEveryMs: 1000 });
+    const { transport, subscriber } = made;
+    const other = subscriber.follow('v');
+    await pass();
+    const send = (sequence: number) =>
+      transport.inject('kvidx-sketch:v', encodeFrame({ ...full(1, sequence), worker: 'v' }));
+    send(0);
+    await pass(10_000);
+    expect([other.degraded, transport.count('kvidx-sketch:v:want')]).toEqual(['capacity', 1]);
+    free(made);
+    await pass(100);
+    expect(transport.count('kvidx-sketch:v:want')).toBe(2);
+    send(1);
+    await pass(10_000);
+    expect([other.degraded, transport.count('kvidx-sketch:v:want')]).toEqual([undefined, 2]);
+  });
 });
 
 describe('following', () => {
