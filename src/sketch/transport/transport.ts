@@ -17,7 +17,8 @@ export interface SubscriptionWatch {
 /**
  * What carries frames: a channel that may lose, repeat and reorder messages, and a place for the latest one. Small enough
  * for Redis, NATS (subjects and a key-value bucket) and ZeroMQ (topics and a request to the publisher). Nothing here waits
- * for a store that is away: calls reject, or resolve late.
+ * for a store that is away: calls reject, or resolve late. One that is not answered within 5 s is taken for failed, except
+ * `subscribe`.
  */
 export interface SketchTransport {
   /** Gives the message to who is subscribed. Rejects when the store cannot be reached. */

@@ -1,36 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { BloomFilter } from '../../../src/sketch/bloom-filter.js';
-import { SketchState } from '../../../src/sketch/exchange/sketch-state.js';
 import type { SketchFrame } from '../../../src/sketch/types.js';
 import { codeOf, range } from '../../kv-index/support.js';
+import { filled, State, YIELD_MS } from './states.js';
 import { clear, delta, full } from './support.js';
-
-const YIELD_MS = 60_000;
-
-class State extends SketchState {
-  nowMs = 1000;
-
-  constructor(hasRoom: (bytes: number) => boolean = () => true) {
-    super({ worker: 'w', yieldAfterMs: YIELD_MS, hasRoom });
-  }
-
-  take(...frames: SketchFrame[]): string[] {
-    return frames.map((frame) => this.apply(frame, this.nowMs, true));
-  }
-
-  /** `epoch.sequence`. */
-  get at(): string | undefined {
-    return this.sketch && `${this.sketch.epoch}.${this.sketch.sequence}`;
-  }
-}
-
-/** A state at 5.0, and a function that says whether it is still the same. */
-function filled() {
-  const state = new State();
-  state.take(full(5, 0));
-  const before = BloomFilter.fromWords(state.sketch!.filter.words);
-  return { state, isUnchanged: () => state.at === '5.0' && state.sketch!.filter.equals(before) };
-}
 
 describe('a sketch', () => {
   it('is empty before the first full frame', () => {
@@ -275,60 +247,5 @@ describe('the age of a sketch', () => {
     const { state } = filled();
     state.take({ ...full(5, 1), timestampMs: 999_000 });
     expect(state.ageMs(1000)).toBe(0);
-  });
-});
-
-describe('what did not come live', () => {
-  const stored = (state: State, frame: SketchFrame) => state.apply(frame, state.nowMs, false);
-
-  it.each<[string, SketchFrame]>([
-    ['the very next delta', delta(5, 1)],
-    ['a full frame', full(5, 4)],
-    ['a clear one', clear(6, 0)],
-    ['the same full frame', full(5, 0)],
-    ['a delta of the same position', delta(5, 0)],
-  ])('is unconfirmed until a live frame shows that nothing was missed: %s', (_, frame) => {
-    const state = new State();
-    stored(state, full(5, 0));
-    expect([state.at, state.degraded]).toEqual(['5.0', 'unconfirmed']);
-    state.take(frame);
-    expect(state.degraded).toBeUndefined();
-  });
-
-  it.each<[string, SketchFrame]>([
-    ['a delta of the past', delta(5, 2)],
-    ['a full frame of the past', full(5, 2)],
-    ['another life', full(4, 9)],
-  ])('is not confirmed by what is older: %s', (_, frame) => {
-    const state = new State();
-    stored(state, full(5, 3));
-    expect([state.take(frame), state.degraded]).toEqual([['old'], 'unconfirmed']);
-  });
-
-  it('makes up for a gap that was seen live', () => {
-    const { state } = filled();
-    state.take(delta(5, 2));
-    stored(state, full(5, 2));
-    expect([state.at, state.degraded]).toEqual(['5.2', undefined]);
-  });
-
-  it('does not make up for a live frame that nobody could read', () => {
-    const { state } = filled();
-    state.refuse();
-    state.take(full(5, 0));
-    expect(state.degraded).toBe('bad-frame');
-    stored(state, full(5, 2));
-    expect(state.degraded).toBe('unconfirmed');
-  });
-
-  it('is all that is known after an interruption', () => {
-    const { state } = filled();
-    state.unconfirm();
-    expect([state.at, state.degraded]).toEqual(['5.0', 'unconfirmed']);
-    state.take(delta(5, 2));
-    state.unconfirm();
-    expect(state.degraded).toBe('gap');
-    state.take(full(5, 2));
-    expect(state.degraded).toBeUndefined();
   });
 });
