@@ -6,13 +6,13 @@ import {
   SketchPublisher,
   SketchSubscriber,
 } from '../src/sketch/index.js';
+import { BLOCK_BYTES } from '../src/sketch/words.js';
 import { counted } from '../src/text.js';
 import type { Figure, ScenarioContext } from './harness.js';
 import type { Requests } from './requests.js';
 import { RoundRobin } from './round-robin.js';
 
 const BYTES_A_HASH = 8;
-const BYTES_A_FILTER_BLOCK = 32;
 /** Requests of a worker after which it publishes. */
 const INTERVALS = [1, 10] as const;
 
@@ -35,6 +35,9 @@ interface Traffic {
 /** What travels over a trace while a router follows: full frames alone, and deltas between them as publishers send them. */
 export async function replayExchange(context: ScenarioContext, requests: Requests): Promise<Figure[]> {
   const figures: Figure[] = [];
+  context.note(
+    "exchange: left out are full frames that are due by time alone (fullEveryMs); the publishers' clock stands still",
+  );
   for (const every of INTERVALS) {
     const when = every === 1 ? 'a frame a request' : `a frame every ${every} requests`;
     context.progress(when);
@@ -50,7 +53,7 @@ export async function replayExchange(context: ScenarioContext, requests: Request
     figures.push(
       bytes('all hashes', traffic.allHashes),
       bytes('full frames', traffic.wholeFilters),
-      bytes('deltas, and full frames as needed', traffic.fullBytes + traffic.deltaBytes),
+      bytes('deltas, and full frames as needed, none by time', traffic.fullBytes + traffic.deltaBytes),
       bytes('new hashes alone', traffic.newHashes),
       { name: `${when}: full as needed`, value: (100 * traffic.fullFrames) / frames, unit: '% of frames' },
     );
@@ -91,9 +94,9 @@ async function exchange(requests: Requests, every: number): Promise<Traffic> {
     } else {
       framesOf.fullFrames += 1;
       bytesOf.fullBytes += bytes;
-      state.headBytes = bytes - BYTES_A_FILTER_BLOCK * z;
+      state.headBytes = bytes - BLOCK_BYTES * z;
     }
-    bytesOf.wholeFilters += state.headBytes + BYTES_A_FILTER_BLOCK * z;
+    bytesOf.wholeFilters += state.headBytes + BLOCK_BYTES * z;
     bytesOf.allHashes += BYTES_A_HASH * keys;
     bytesOf.newHashes += BYTES_A_HASH * (keys - state.sentKeys);
     state.sentKeys = keys;

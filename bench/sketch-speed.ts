@@ -1,5 +1,6 @@
 import type { BloomPath } from '../src/native/seam.js';
 import { BloomFilter, filterBlocks } from '../src/sketch/index.js';
+import { WORDS_A_BLOCK } from '../src/sketch/words.js';
 import { counted, grouped } from '../src/text.js';
 import { type RivalFilter, rivalFilter } from './bloom-rival.js';
 import {
@@ -13,7 +14,6 @@ import {
 import { Random } from './random.js';
 
 const TARGET_FPP = 0.01;
-const WORDS_A_BLOCK = 8;
 /** Blocks that a worker of 408,000 tokens holds; its filter stays in the first caches. */
 const WORKER_KEYS = 17_000;
 const REQUEST_BLOCKS = 2818;

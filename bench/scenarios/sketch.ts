@@ -14,13 +14,13 @@ await runScenario('sketch', async (context) => {
   const { quick, trace, progress } = context;
   const native = nativeSeam();
   const [wasm] = (await referenceSeam()).bloomPaths;
+  const requests = await readRequests(trace, native, { slots: WORKERS, ...(quick ? { most: 200 } : {}) });
   const figures = [
     ...raceSpeed(context, native.bloomPaths, wasm!),
     ...(await raceRival(context)),
     ...measureRates(context),
   ];
   progress(`${basename(trace)}: overlaps by sketch and exact`);
-  const requests = await readRequests(trace, native, { slots: WORKERS, ...(quick ? { most: 200 } : {}) });
   figures.push(...compareOverlaps(context, requests));
   figures.push(...(await replayExchange(context, requests)), ...(await measureJoins(context)));
   return figures;

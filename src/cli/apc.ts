@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { MAX_CURVE_SIZES } from '../analysis/limits.js';
-import { cacheSizes, integerFrom } from './options.js';
+import { cacheSizes, fileName, integerFrom } from './options.js';
 import { readsTrace, type TraceFlags } from './trace-command.js';
 
 export interface ApcFlags extends TraceFlags {
@@ -27,7 +27,7 @@ export function apcCommand(): Command {
     .description(
       'the APC upper bound of a trace: which part of its prompt tokens a perfect prefix cache would hold',
     )
-    .argument('<trace>', 'a file, or - for standard input')
+    .argument('<trace>', 'a file, or - for standard input', fileName())
     .option(
       '--block-size <tokens>',
       'tokens a block (default: inferred from the rows)',

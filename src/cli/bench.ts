@@ -1,5 +1,6 @@
 import { Argument, Command } from 'commander';
 import { catalogue, chosenScenarios } from '../../bench/catalogue.js';
+import { fileName } from './options.js';
 import { isSameFile } from './out-file.js';
 
 export interface BenchFlags {
@@ -28,16 +29,20 @@ export function benchCommand(): Command {
     .option('--list', 'list the scenarios and run none')
     .option('--quick', 'small sizes and short rounds: shows that it works, measures little')
     .option('--json', 'print one JSON object instead of tables')
-    .option('--out <file>', 'write the JSON object to a file as well')
+    .option('--out <file>', 'write the JSON object to a file as well', fileName('--out'))
     .option(
       '--trace <file>',
       'the trace that ingest, memory and sketch replay (default: a small made-up one)',
+      fileName('--trace'),
     )
     .addHelpText('after', NOTES)
     .action(async (scenarios: string[], flags: BenchFlags, command: Command) => {
       const { trace, out } = flags;
       if (trace !== undefined && !chosenScenarios(scenarios).some(({ replaysTrace }) => replaysTrace)) {
         command.error(`error: --trace has no part in this: ${scenarios.join(' and ')} replay no trace`);
+      }
+      if (trace === '-') {
+        command.error('error: --trace takes a file: scenarios are processes of their own, which read it');
       }
       if (trace !== undefined && out !== undefined && isSameFile(trace, out)) {
         command.error(`error: --out ${out} is the trace itself, which it would overwrite`);

@@ -15,6 +15,16 @@ export function integerFrom(lo: number, hi: number): (text: string) => number {
   };
 }
 
+/** A parser of a file's name: that of an option, or of an argument. */
+export function fileName(option?: string): (text: string) => string {
+  return (text) => {
+    if (text === '') {
+      throw new InvalidArgumentError(option ? `${option} needs a file name.` : 'It is an empty file name.');
+    }
+    return text;
+  };
+}
+
 /** Cache sizes for `--curve`: `auto`, or up to MAX_CURVE_SIZES integers with commas between them. */
 export function cacheSizes(text: string): number[] | 'auto' {
   if (text === 'auto') return 'auto';

@@ -20,11 +20,12 @@ async function* keeping(rows: AsyncIterable<TraceRow>, kept: TraceRow[]): AsyncG
   }
 }
 
-/** Standard input, a named pipe, `<(…)` of a shell. What cannot be looked at is for the reader to report. */
-function isReadOnce(path: string): boolean {
+/** Standard input, a named pipe, `<(…)` of a shell. Directories, and what cannot be looked at, are for the reader to report. */
+export function isReadOnce(path: string): boolean {
   if (path === '-') return true;
   try {
-    return !statSync(path).isFile();
+    const stats = statSync(path);
+    return !stats.isFile() && !stats.isDirectory();
   } catch {
     return false;
   }

@@ -15,9 +15,11 @@ import {
 } from '../../bench/harness.js';
 import { packageRoot } from '../native/load.js';
 import { grouped } from '../text.js';
+import { TraceReader } from '../trace/trace-reader.js';
 import type { BenchFlags } from './bench.js';
 import { CliError } from './cli-error.js';
 import { writeThenPrint } from './out-file.js';
+import { isReadOnce } from './rereadable.js';
 import { table } from './table.js';
 
 /** What `--json` prints and `--out` writes. */
@@ -32,8 +34,9 @@ interface BenchReport {
 }
 
 export async function runBench(names: string[], flags: BenchFlags): Promise<void> {
-  const { json, out } = flags;
+  const { json, out, trace } = flags;
   if (flags.list) return list(names);
+  if (trace !== undefined) await checkTrace(trace);
   const report: BenchReport = { ...machine(), scenarios: [] };
   // Nobody reads on: go on only for the file.
   if (out === undefined) process.stdout.once('error', () => process.exit());
@@ -51,6 +54,12 @@ function list(names: readonly string[]): void {
   for (const { name, description, onlyByName } of names.length === 0 ? catalogue : chosenScenarios(names)) {
     console.log(`${name.padEnd(8)}${description}${onlyByName ? ' (only when named)' : ''}`);
   }
+}
+
+/** Before minutes go by: is it a trace? Throws ERR_KVIDX_BAD_TRACE. A pipe keeps its rows for the scenario. */
+async function checkTrace(path: string): Promise<void> {
+  if (isReadOnce(path)) return;
+  for await (const _ of new TraceReader(path)) return;
 }
 
 function machine(): Omit<BenchReport, 'scenarios'> {

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { MAX_SIM_BLOCK_SIZE, MAX_SIM_WORKERS } from '../sim/limits.js';
-import { integerFrom, policySpecs } from './options.js';
+import { fileName, integerFrom, policySpecs } from './options.js';
 import { policyHelp } from './policy-help.js';
 import { readsTrace, type TraceFlags } from './trace-command.js';
 
@@ -41,7 +41,7 @@ Examples:
 export function simCommand(): Command {
   const command = new Command('sim')
     .description('how much prefix-cache hit routing policies reach on a trace, and how evenly they spread it')
-    .argument('<trace>', 'a file, or - for standard input')
+    .argument('<trace>', 'a file, or - for standard input', fileName())
     .addOption(
       new Option('--clock <name>', 'when requests are routed').choices(['sequential']).default('sequential'),
     )

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { DISTRIBUTIONS } from '../trace/synth-distributions.js';
-import { integerFrom } from './options.js';
+import { fileName, integerFrom } from './options.js';
 
 export interface SynthFlags {
   seed: number;
@@ -63,7 +63,11 @@ export function synthCommand(): Command {
       integerFrom(1, 2 ** 20),
       64,
     )
-    .option('--out <file>', 'write to a file, gzip when it ends in .gz (default: standard output)')
+    .option(
+      '--out <file>',
+      'write to a file, gzip when it ends in .gz (default: standard output)',
+      fileName('--out'),
+    )
     .addHelpText('after', NOTES)
     .action(async (flags: SynthFlags) => (await import('./run-synth.js')).runSynth(flags));
 }

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { fileName } from './options.js';
 import { isSameFile } from './out-file.js';
 
 /** Options of every command that reads a trace and answers with one object. */
@@ -20,7 +21,7 @@ export function readsTrace<Flags extends TraceFlags>(
         .default('fail'),
     )
     .option('--json', 'print one JSON object instead of tables')
-    .option('--out <file>', 'write the JSON object to a file as well')
+    .option('--out <file>', 'write the JSON object to a file as well', fileName('--out'))
     .action(async (trace: string, flags: Flags) => {
       if (flags.out !== undefined && isSameFile(trace, flags.out)) {
         command.error(`error: --out ${flags.out} is the trace itself, which it would overwrite`);

@@ -22,6 +22,11 @@ writeFileSync(
     .join(''),
 );
 
+const badTrace = join(folder, 'bad.jsonl');
+writeFileSync(badTrace, 'no trace\n');
+const brokenTrace = join(folder, 'broken.jsonl');
+writeFileSync(brokenTrace, `${readFileSync(trace, 'utf8')}no row\n`);
+
 const addon = findAddon('kvidx');
 const built = 'addon' in addon && 'addon' in findAddon('kvidx_bench');
 if (!built)
@@ -52,6 +57,26 @@ describe('kvidx bench', () => {
     const { code, stderr } = await kvidx(['bench', 'ingest', '--trace', EXAMPLE, '--out', EXAMPLE]);
     expect(code).toBe(2);
     expect(stderr).toMatch(/--out .* is the trace itself/);
+  });
+
+  it.each([
+    ['missing', () => join(folder, 'missing.jsonl'), /^kvidx: .*missing\.jsonl: no such file\n$/],
+    ['a directory', () => folder, /^kvidx: .*: this is a directory/],
+    ['no trace', () => badTrace, /^kvidx: .*bad\.jsonl:1: .*\n$/],
+  ])('says before anything runs that the trace is %s', async (_, path, message) => {
+    const { code, stdout, stderr } = await kvidx(['bench', 'hash', 'sketch', '--quick', '--trace', path()]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(message);
+  });
+
+  it.each([
+    [['--trace', ''], /--trace needs a file name/],
+    [['--out', ''], /--out needs a file name/],
+    [['--trace', '-'], /--trace takes a file/],
+  ])('exits with 2 when used as %j', async (args, message) => {
+    const { code, stdout, stderr } = await kvidx(['bench', 'ingest', ...args]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(message);
   });
 
   it.runIf(built)(
@@ -128,18 +153,22 @@ describe('kvidx bench', () => {
       expect(checks).toContainEqual(expect.stringMatching(words));
     }
     expect(notes.join()).not.toMatch(/bloom-filters/);
+    expect(notes).toContainEqual(
+      expect.stringMatching(/left out are full frames .* by time alone \(fullEveryMs\)/),
+    );
     const rates = figures.filter(({ name }) => name.endsWith('measured ÷ target'));
     expect(rates).toHaveLength(3);
     for (const { name, value } of rates) expect(Math.abs(value - 1), name).toBeLessThan(0.2);
   });
 
-  it.runIf(built)('names the line of a bad trace', async () => {
-    const bad = join(folder, 'bad.jsonl');
-    writeFileSync(bad, 'no trace\n');
-    const { code, stderr } = await kvidx(['bench', 'ingest', '--quick', '--trace', bad]);
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/^kvidx: bench ingest: .*bad\.jsonl:1: .*$/m);
-  });
+  it.runIf(built).each(['ingest', 'sketch'])(
+    'names the bad line of a trace before it times anything: %s',
+    async (name) => {
+      const { code, stderr } = await kvidx(['bench', name, '--quick', '--trace', brokenTrace]);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(new RegExp(`^kvidx: bench ${name}: .*broken\\.jsonl:4: .*\\n$`));
+    },
+  );
 
   it.runIf(built)('soaks an index when asked by name', async () => {
     const { code, stdout } = await kvidx(['bench', 'soak', '--quick']);
