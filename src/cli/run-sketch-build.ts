@@ -1,17 +1,17 @@
 import { writeFileSync } from 'node:fs';
 import { analyzeApc } from '../analysis/apc.js';
-import { BlockHasher } from '../hash/block-hasher.js';
+import { BlockHasher, DEFAULT_BLOCK_SIZE, MAX_BLOCK_SIZE } from '../hash/block-hasher.js';
 import { KvIndex } from '../kv-index/index.js';
 import { BloomFilter, encodeFrame, toParquet } from '../sketch/index.js';
+import { grouped } from '../text.js';
 import { TraceReader } from '../trace/trace-reader.js';
 import type { TraceRow } from '../trace/types.js';
 import { CliError } from './cli-error.js';
+import { print } from './print.js';
 import { readingProgress } from './progress.js';
 import type { SketchBuildFlags } from './sketch.js';
 import { readHashes } from './sketch-hashes.js';
 import { buildTable } from './sketch-tables.js';
-
-const DEFAULT_BLOCK_SIZE = 24;
 
 /** What a sketch is made of. */
 interface Blocks {
@@ -41,9 +41,15 @@ export interface SketchBuilt {
 export async function runSketchBuild(input: string, flags: SketchBuildFlags): Promise<void> {
   const { out, targetFpp } = flags;
   const blocks = await (flags.trace ? blocksOfTrace : blocksOfList)(input, flags.blockSize);
+  if (flags.format === 'frame' && blocks.blockSize > MAX_BLOCK_SIZE) {
+    const [size, most] = [grouped(blocks.blockSize), grouped(MAX_BLOCK_SIZE)];
+    throw new CliError(
+      `${input}: its blocks have ${size} tokens, and no index takes blocks of more than ${most}`,
+    );
+  }
   const filter = BloomFilter.of(blocks.hashes, targetFpp);
   const bytes = flags.format === 'frame' ? frameOf(filter, blocks, flags) : toParquet(filter);
-  write(out, bytes);
+  await write(out, bytes);
 
   const built: SketchBuilt = {
     out,
@@ -62,10 +68,17 @@ export async function runSketchBuild(input: string, flags: SketchBuildFlags): Pr
 }
 
 async function blocksOfList(input: string, blockSize = DEFAULT_BLOCK_SIZE): Promise<Blocks> {
-  const given = await readHashes(input);
-  if (given.length === 0) throw new CliError(`${input}: no hashes, and a sketch of nothing says nothing`);
-  const hashes = given.toSorted().filter((hash, i, sorted) => i === 0 || hash !== sorted[i - 1]);
-  return { hashes, named: given.length, blockSize };
+  const hashes = await readHashes(input);
+  return { hashes: onlyDifferent(hashes), named: hashes.length, blockSize };
+}
+
+/** Sorts them, and answers the part of their memory that has each once: they may take a gigabyte. */
+function onlyDifferent(hashes: BigUint64Array): BigUint64Array {
+  let count = 0;
+  for (const hash of hashes.sort()) {
+    if (count === 0 || hash !== hashes[count - 1]) hashes[count++] = hash;
+  }
+  return hashes.subarray(0, count);
 }
 
 /** All blocks that the rows name, chained; the analysis finds the block size, or holds the rows to the given one. */
@@ -120,11 +133,8 @@ function namesOf(
   return { worker, session: session ?? null, block_size: blockSize };
 }
 
-function write(out: string, bytes: Uint8Array): void {
-  if (out === '-') {
-    process.stdout.write(bytes);
-    return;
-  }
+async function write(out: string, bytes: Uint8Array): Promise<void> {
+  if (out === '-') return print([bytes]);
   try {
     writeFileSync(out, bytes);
   } catch (error) {

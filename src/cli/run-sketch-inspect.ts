@@ -1,40 +1,31 @@
-import { readFileSync } from 'node:fs';
-import { buffer } from 'node:stream/consumers';
 import { hasKvidxCode } from '../errors.js';
 import { CliError } from './cli-error.js';
+import { print } from './print.js';
+import { readSketch } from './read-sketch.js';
 import type { SketchInspectFlags } from './sketch.js';
 import { openSketch } from './sketch-file.js';
 import { readHashes } from './sketch-hashes.js';
 import { inspectionOf, testOf } from './sketch-inspection.js';
+import { inspectionJson } from './sketch-json.js';
 import { inspectTables } from './sketch-tables.js';
 
 export async function runSketchInspect(file: string, flags: SketchInspectFlags): Promise<void> {
-  const bytes = await read(file);
-  const sketch = refusing(file, () => openSketch(bytes));
-  const hashes = flags.hashes === undefined ? flags.test : await readHashes(flags.hashes);
-  const inspection = {
-    ...inspectionOf(file, sketch, Date.now()),
-    tested: hashes === undefined ? null : refusing(file, () => testOf(sketch, BigUint64Array.from(hashes))),
-  };
-  process.stdout.write(flags.json ? `${JSON.stringify(inspection, null, 2)}\n` : inspectTables(inspection));
+  const sketch = await refusing(file, async () => openSketch(await readSketch(file)));
+  const hashes = await hashesOf(flags);
+  const inspection = inspectionOf(file, sketch, Date.now());
+  const tested = hashes === undefined ? null : await refusing(file, () => testOf(sketch, hashes));
+  await print(flags.json ? inspectionJson(inspection, tested) : [inspectTables(inspection, tested)]);
 }
 
-async function read(file: string): Promise<Uint8Array> {
-  if (file === '-') return buffer(process.stdin);
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') throw new CliError(`${file}: no such file`);
-    if (code === 'EISDIR') throw new CliError(`${file}: this is a directory; give a file`);
-    throw new CliError(`${file}: cannot be read: ${message}`);
-  }
+async function hashesOf({ test, hashes }: SketchInspectFlags): Promise<BigUint64Array | undefined> {
+  if (hashes !== undefined) return readHashes(hashes);
+  return test && BigUint64Array.from(test);
 }
 
-/** The library says what is wrong with the bytes; here stands where they came from. */
-function refusing<T>(file: string, body: () => T): T {
+/** What is wrong with the bytes is said where it is found; here stands where they came from. */
+async function refusing<T>(file: string, body: () => T | Promise<T>): Promise<T> {
   try {
-    return body();
+    return await body();
   } catch (error) {
     if (!hasKvidxCode(error) && !(error instanceof CliError)) throw error;
     throw new CliError(`${file === '-' ? 'standard input' : file}: ${error.message}`);

@@ -1,7 +1,9 @@
 import { BloomFilter, decodeFrame, fromParquet, type SketchFrame } from '../sketch/index.js';
 import { CliError } from './cli-error.js';
 
-const FRAME_BEGINS = 'K'.charCodeAt(0);
+/** Bytes that tell what a file is. */
+export const BEGINNING_BYTES = 4;
+const FRAME_BEGINS = 'KVSK';
 const PARQUET_BEGINS = 0x15;
 const CHECKSUM_BYTES = 8;
 
@@ -21,25 +23,24 @@ export interface SketchFile {
   readonly checksum: bigint | undefined;
 }
 
+/** What bytes are that begin so. Throws CliError where they are neither. */
+export function formOf(bytes: Uint8Array): 'frame' | 'parquet' {
+  if (bytes.length === 0) throw new CliError('the file is empty');
+  const beginning = Buffer.from(bytes.subarray(0, BEGINNING_BYTES));
+  if (beginning.toString('latin1') === FRAME_BEGINS) return 'frame';
+  if (beginning[0] === PARQUET_BEGINS) return 'parquet';
+  const shown = beginning.toString('hex').replace(/..\B/g, '$& ');
+  throw new CliError(
+    `it begins with the bytes ${shown}: neither a sketch frame (4b 56 53 4b, "KVSK") nor a Parquet filter (15)`,
+  );
+}
+
 /** Throws ERR_KVIDX_BAD_FRAME; CliError where the bytes are neither. */
 export function openSketch(bytes: Uint8Array): SketchFile {
-  switch (bytes[0]) {
-    case FRAME_BEGINS:
-      return openFrame(bytes);
-    case PARQUET_BEGINS: {
-      const filter = fromParquet(bytes);
-      const { z, words } = filter;
-      return { frame: undefined, z, words, filter, bytes: bytes.length, checksum: undefined };
-    }
-    case undefined:
-      throw new CliError('the file is empty');
-    default: {
-      const head = Buffer.from(bytes.subarray(0, 4)).toString('hex').replace(/..\B/g, '$& ');
-      throw new CliError(
-        `it begins with the bytes ${head}: neither a sketch frame (4b 56 53 4b, "KVSK") nor a Parquet filter (15)`,
-      );
-    }
-  }
+  if (formOf(bytes) === 'frame') return openFrame(bytes);
+  const filter = fromParquet(bytes);
+  const { z, words } = filter;
+  return { frame: undefined, z, words, filter, bytes: bytes.length, checksum: undefined };
 }
 
 function openFrame(bytes: Uint8Array): SketchFile {

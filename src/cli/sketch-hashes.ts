@@ -2,6 +2,7 @@ import { readBytes } from '../trace/byte-source.js';
 import { type Line, LineSplitter, LineTooLong } from '../trace/line-splitter.js';
 import { checkHash } from '../validate.js';
 import { CliError } from './cli-error.js';
+import { HashList } from './hash-list.js';
 
 /*
  * Hashes as people and scripts write them.
@@ -10,23 +11,27 @@ import { CliError } from './cli-error.js';
 const MAX_LINE_BYTES = 4096;
 const MOST_SHOWN = 40;
 
-/** A hash in decimal, a negative one in two's complement, or in hex behind 0x. Throws Error. */
+/** A hash in decimal, a negative one in two's complement, or in hex behind 0x. Throws Error; RangeError beyond 64 bits. */
 export function parseHash(text: string): bigint {
+  const shown = text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
   if (!/^(-?\d+|0x[\da-f]+)$/i.test(text)) {
-    const shown = text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text;
     throw new Error(`${JSON.stringify(shown)} is no hash: give it in decimal, or in hex behind 0x`);
   }
-  return checkHash(BigInt(text));
+  try {
+    return checkHash(BigInt(text));
+  } catch {
+    throw new RangeError(`${shown} does not fit 64 bits: a hash is from −2^63 to 2^64 − 1`);
+  }
 }
 
 /**
  * The hashes of a file, or of standard input for `-`: one a line, in their order, plain or gzip. What follows a # is a
- * comment; lines that are blank then are left out. Throws CliError, which names the line.
+ * comment; lines that are blank then are left out. Throws CliError, which names the line, also where there are none.
  */
 export async function readHashes(path: string): Promise<BigUint64Array> {
   const file = path === '-' ? 'standard input' : path;
   const splitter = new LineSplitter(MAX_LINE_BYTES);
-  const hashes: bigint[] = [];
+  const list = new HashList();
   try {
     for await (const chunk of readBytes(path, () => {})) {
       for (const line of splitter.push(chunk)) take(line);
@@ -36,13 +41,14 @@ export async function readHashes(path: string): Promise<BigUint64Array> {
     if (error instanceof CliError) throw error;
     throw new CliError(`${file}: ${whyUnreadable(error, splitter.count + 1)}`);
   }
-  return BigUint64Array.from(hashes);
+  if (list.hashes.length === 0) throw new CliError(`${file}: no hashes are in it`);
+  return list.hashes;
 
   function take({ bytes, start, end, number }: Line): void {
     const text = bytes.toString('utf8', start, end).replace(/#.*/, '').trim();
     if (text === '') return;
     try {
-      hashes.push(parseHash(text));
+      list.push(parseHash(text));
     } catch (error) {
       const hint = text.startsWith('{') ? '\n(--trace reads a trace)' : '';
       throw new CliError(`${file}:${number}: ${(error as Error).message}${hint}`);

@@ -1,10 +1,10 @@
 import { setBits } from '../sketch/bloom-filter.js';
 import { expectedInflation, sketchOverlap } from '../sketch/index.js';
+import { WORDS_A_BLOCK } from '../sketch/words.js';
 import { CliError } from './cli-error.js';
 import type { SketchFile } from './sketch-file.js';
 
 const BLOCK_BITS = 256;
-const WORDS_A_BLOCK = 8;
 const MOST_BUCKETS = 12;
 /** Of a Date. */
 const LAST_DATE_MS = 8.64e15;
@@ -17,8 +17,9 @@ export interface FillBucket {
 }
 
 export interface TestedHashes {
-  /** Decimal. */
-  readonly hashes: readonly { readonly hash: string; readonly positive: boolean }[];
+  readonly hashes: BigUint64Array;
+  /** 1: it tests positive. */
+  readonly answers: Uint8Array;
   readonly positive: number;
   /** Leading ones that test positive. */
   readonly overlap_blocks: number;
@@ -98,7 +99,8 @@ export function testOf({ filter }: SketchFile, hashes: BigUint64Array): TestedHa
   const answers = filter.test(hashes);
   const { overlapBlocks, expectedInflation } = sketchOverlap(filter, hashes);
   return {
-    hashes: Array.from(hashes, (hash, i) => ({ hash: String(hash), positive: answers[i] === 1 })),
+    hashes,
+    answers,
     positive: answers.reduce((sum, one) => sum + one, 0),
     overlap_blocks: overlapBlocks,
     expected_inflation: expectedInflation,

@@ -34,12 +34,12 @@ export function buildTable(built: SketchBuilt): string {
 }
 
 /** The whole answer of `kvidx sketch inspect` for people. */
-export function inspectTables(shown: SketchInspection & { readonly tested: TestedHashes | null }): string {
+export function inspectTables(shown: SketchInspection, tested: TestedHashes | null): string {
   const parts = [
     `${shown.file === '-' ? 'standard input' : shown.file}: ${KINDS[shown.kind]}`,
     table(HEAD, [...wholeRows(shown), ...ageRows(shown), ...filterRows(shown)]),
     ...fillPicture(shown),
-    ...(shown.tested === null ? [] : testedParts(shown.tested)),
+    ...(tested === null ? [] : testedParts(tested)),
   ];
   return `${parts.join('\n')}\n`;
 }
@@ -58,11 +58,11 @@ function wholeRows({
 }
 
 function ageRows({ epoch, sequence, built_at, timestamp_ms, age_ms }: SketchInspection): string[][] {
-  if (epoch === null || sequence === null || age_ms === null) return [];
+  if (epoch === null || sequence === null || timestamp_ms === null || age_ms === null) return [];
   return [
     ['epoch', String(epoch), 'the higher, the later'],
     ['sequence', grouped(sequence), 'of the frame within the epoch'],
-    ['built', built_at ?? `${timestamp_ms} ms`, `${age(age_ms)} by its own clock`],
+    ['built', built_at ?? `${grouped(timestamp_ms)} ms`, `${age(age_ms)} by its own clock`],
   ];
 }
 
@@ -122,18 +122,21 @@ function fillPicture({ fill }: SketchInspection): string[] {
   return [table(['bits set', 'blocks of 256 bits', ''], rows)];
 }
 
-function testedParts({ hashes, positive, overlap_blocks, expected_inflation }: TestedHashes): string[] {
-  const rows = hashes
-    .slice(0, MOST_HASHES_LISTED)
-    .map(({ hash, positive }) => [
-      hash,
-      positive ? 'yes' : 'no',
-      positive ? 'may be resident' : 'is certainly not',
-    ]);
+function testedParts({
+  hashes,
+  answers,
+  positive,
+  overlap_blocks,
+  expected_inflation,
+}: TestedHashes): string[] {
+  const rows = Array.from(hashes.subarray(0, MOST_HASHES_LISTED), (hash, i) => [
+    String(hash),
+    ...(answers[i] === 1 ? ['yes', 'may be resident'] : ['no', 'is certainly not']),
+  ]);
   const more = hashes.length - rows.length;
   const tooLong = Number(expected_inflation.toPrecision(2));
   return [
-    ...(rows.length === 0 ? [] : [table(['hash tested', 'answer', ''], rows)]),
+    table(['hash tested', 'answer', ''], rows),
     ...(more === 0 ? [] : [`and ${grouped(more)} more (--json has them all)`]),
     `${grouped(positive)} of ${grouped(hashes.length)} test positive. Leading overlap: ${counted(overlap_blocks, 'block')}, ` +
       `of which ${tooLong} at most are an error on average.`,

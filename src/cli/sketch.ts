@@ -1,7 +1,8 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { DEFAULT_BLOCK_SIZE, MAX_BLOCK_SIZE } from '../hash/limits.js';
 import { checkTargetFpp, DEFAULT_TARGET_FPP } from '../sketch/sizing.js';
 import { checkName } from '../validate.js';
-import { integerFrom } from './options.js';
+import { fileName, integerFrom } from './options.js';
 import { isSameFile } from './out-file.js';
 import { parseHash } from './sketch-hashes.js';
 
@@ -21,9 +22,6 @@ export interface SketchInspectFlags {
   hashes?: string;
   json?: boolean;
 }
-
-/** Of a frame. */
-const MAX_BLOCK_SIZE = 0xffff;
 
 const NOTES = `
 Examples:
@@ -48,7 +46,7 @@ Examples:
   $ kvidx sketch build hashes.txt --format parquet --out hashes.bloom --json | jq .bytes_per_block`;
 
 const INSPECT_NOTES = `
-Frames (KVSK) and Parquet filters are told apart by their first byte. All of a frame is checked; a Parquet filter has no
+Frames (KVSK) and Parquet filters are told apart by their first bytes. All of a frame is checked; a Parquet filter has no
 checksum. A delta frame has only the blocks of 256 bits that changed, so that no hashes can be tested against it.
 
 The expected rate p of false positives is that of the bits as they are: the share of all possible hashes that they answer
@@ -70,8 +68,12 @@ export function sketchCommand(): Command {
 function buildCommand(): Command {
   return new Command('build')
     .description('make a sketch of hashes, or of the blocks of a trace')
-    .argument('<hashes>', 'a file, or - for standard input')
-    .requiredOption('--out <file>', 'the file to write, or - for standard output where that is no terminal')
+    .argument('<hashes>', 'a file, or - for standard input', fileName())
+    .requiredOption(
+      '--out <file>',
+      'the file to write, or - for standard output where that is no terminal',
+      fileName('--out'),
+    )
     .option('--trace', 'the file is a trace: take all its different blocks')
     .option(
       '--target-fpp <rate>',
@@ -84,10 +86,13 @@ function buildCommand(): Command {
     .option('--session <name>', 'in a frame: the one session they belong to', nonEmpty)
     .option(
       '--block-size <tokens>',
-      'in a frame: tokens a block (default: 24; inferred from the rows of a trace)',
+      `in a frame: tokens a block (default: ${DEFAULT_BLOCK_SIZE}; inferred from the rows of a trace)`,
       integerFrom(1, MAX_BLOCK_SIZE),
     )
-    .option('--json', 'print one JSON object instead of a table')
+    .option(
+      '--json',
+      'print one JSON object instead of a table; with --out - both go to standard error, as the bytes go to standard output',
+    )
     .addHelpText('after', BUILD_NOTES)
     .action(async (hashes: string, flags: SketchBuildFlags, command: Command) => {
       const { out, format, trace } = flags;
@@ -95,7 +100,7 @@ function buildCommand(): Command {
         command.error('error: --out - writes bytes, not for a terminal: give a file, or send them on');
       }
       if (isSameFile(hashes, out)) {
-        command.error(`error: --out ${out} is the file of the hashes itself, which it would overwrite`);
+        command.error(`error: --out ${out} is the input itself, which it would overwrite`);
       }
       const inFrames = trace
         ? (['worker', 'session'] as const)
@@ -112,9 +117,13 @@ function buildCommand(): Command {
 function inspectCommand(): Command {
   return new Command('inspect')
     .description('show what a sketch says, how full it is and how often it is wrong; test hashes against it')
-    .argument('<file>', 'a frame or a Parquet filter, or - for standard input')
+    .argument('<file>', 'a frame or a Parquet filter, or - for standard input', fileName())
     .option('--test <hash...>', 'which of these may be in it, and how many lead', testedHash)
-    .option('--hashes <file>', 'the same of a file with a hash a line, or - for standard input')
+    .option(
+      '--hashes <file>',
+      'the same of a file with a hash a line, or - for standard input',
+      fileName('--hashes'),
+    )
     .option('--json', 'print one JSON object instead of tables')
     .addHelpText('after', INSPECT_NOTES)
     .action(async (file: string, flags: SketchInspectFlags, command: Command) => {
@@ -137,7 +146,15 @@ function nonEmpty(text: string): string {
 }
 
 function testedHash(text: string, before: bigint[] = []): bigint[] {
-  return [...before, orRefuse('Give a hash in decimal, or in hex behind 0x.', () => parseHash(text))];
+  try {
+    return [...before, parseHash(text)];
+  } catch (error) {
+    throw new InvalidArgumentError(
+      error instanceof RangeError
+        ? 'It does not fit 64 bits.'
+        : 'Give a hash in decimal, or in hex behind 0x.',
+    );
+  }
 }
 
 function orRefuse<T>(hint: string, check: () => T): T {

@@ -2,10 +2,10 @@ import { invalidArgType } from '../errors.js';
 import { seam } from '../native/index.js';
 import { checkHash, checkHashes, checkInteger, checkOptions, checkOut, checkTokens } from '../validate.js';
 import { type ExtraKeys, flattenExtraKeys } from './extra-keys.js';
+import { DEFAULT_BLOCK_SIZE, MAX_BLOCK_SIZE } from './limits.js';
 import { type Namespace, namespaceRoot } from './namespace.js';
 
-export const DEFAULT_BLOCK_SIZE = 24;
-export const MAX_BLOCK_SIZE = 4096;
+export { DEFAULT_BLOCK_SIZE, MAX_BLOCK_SIZE };
 
 export interface BlockHasherOptions {
   /** Tokens a block, 1 … 4096; default 24. */

@@ -1,15 +1,18 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { ApcResult } from '../../src/analysis/request-log.js';
+import { HashList } from '../../src/cli/hash-list.js';
+import { collect } from '../../src/cli/read-sketch.js';
 import type { SketchBuilt } from '../../src/cli/run-sketch-build.js';
-import type { SketchInspection, TestedHashes } from '../../src/cli/sketch-inspection.js';
+import type { SketchInspection } from '../../src/cli/sketch-inspection.js';
+import type { TestedJson } from '../../src/cli/sketch-json.js';
 import { BloomFilter, decodeFrame, encodeFrame, type SketchHead, toParquet } from '../../src/sketch/index.js';
 import { compiledCli } from './support.js';
 
-type Inspected = SketchInspection & { readonly tested: TestedHashes | null };
+type Inspected = SketchInspection & { readonly tested: TestedJson | null };
 
 const kvidx = compiledCli();
 const folder = mkdtempSync(join(tmpdir(), 'kvidx-sketch-'));
@@ -121,6 +124,24 @@ describe('kvidx sketch build', () => {
     expect(stderr).toMatch(/│ worker +│ +w3 │/);
   });
 
+  it('prints with --out - the object of --json on standard error, as its help says', async () => {
+    const { stdout, stderr } = await kvidx(['sketch', 'build', list, '--out', '-', '--json']);
+    expect(stdout).toMatch(/^KVSK/);
+    expect(JSON.parse(stderr)).toMatchObject({ out: '-', blocks: 3000 });
+    const help = (await kvidx(['sketch', 'build', '--help'])).stdout;
+    expect(help.replace(/\s+/g, ' ')).toMatch(/--json print .* with --out - .* standard error/);
+  });
+
+  it.runIf(existsSync('/dev/full')).each([[[]], [['--json']]])(
+    'says nothing but the error when standard output cannot take the bytes: %j',
+    async (flags) => {
+      const args = ['sketch', 'build', list, '--out', '-', ...flags];
+      const { code, stderr } = await kvidx(args, { stdoutTo: '/dev/full' });
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/^kvidx: cannot write to standard output: ENOSPC.*\n$/);
+    },
+  );
+
   it('prints blocks, bytes against an exact set, and both rates', async () => {
     const { stdout } = await kvidx(['sketch', 'build', list, '--out', join(folder, 'x.kvsk')]);
     expect(stdout).toMatch(/^.*x\.kvsk: a full sketch frame\n/);
@@ -135,7 +156,18 @@ describe('kvidx sketch build', () => {
     ['a directory', () => folder, [], /directory/],
     ['no hashes', () => file('none.txt', '# nothing\n\n'), [], /none\.txt: no hashes/],
     ['a word', () => file('word.txt', '1\n\nabc\n'), [], /word\.txt:3: "abc" is no hash: give it in decimal/],
-    ['a hash too large', () => file('large.txt', '18446744073709551616'), [], /large\.txt:1: .*2\^64/],
+    [
+      'a hash too large',
+      () => file('large.txt', '18446744073709551616'),
+      [],
+      /large\.txt:1: 18446744073709551616 does not fit 64 bits: a hash is from −2\^63 to 2\^64 − 1\n$/,
+    ],
+    [
+      'a hash too small',
+      () => file('small.txt', '-9223372036854775809'),
+      [],
+      /small\.txt:1: .*does not fit 64 bits/,
+    ],
     ['a trace', () => example, [], /mini\.jsonl\.gz:1: .*no hash.*\n\(--trace reads a trace\)/],
     [
       'zeros',
@@ -155,6 +187,16 @@ describe('kvidx sketch build', () => {
       () => file('no.jsonl', '{"input_length":5,"hash_ids":[]}'),
       ['--trace', '--block-size', '9'],
       /no\.jsonl: its rows name no blocks/,
+    ],
+    [
+      'a trace whose blocks no index takes',
+      () =>
+        file(
+          'wide.jsonl',
+          '{"input_length":16383,"hash_ids":[1]}\n{"input_length":24576,"hash_ids":[1,2,3]}',
+        ),
+      ['--trace'],
+      /wide\.jsonl: its blocks have 8,192 tokens, and no index takes blocks of more than 4,096/,
     ],
     [
       'a block size that the trace contradicts',
@@ -180,7 +222,7 @@ describe('kvidx sketch build', () => {
     const before = readFileSync(list);
     const { code, stderr } = await kvidx(['sketch', 'build', list, '--out', list]);
     expect(code).toBe(2);
-    expect(stderr).toMatch(/--out .* which it would overwrite/);
+    expect(stderr).toMatch(/--out .* is the input itself, which it would overwrite/);
     expect(readFileSync(list).equals(before)).toBe(true);
   });
 });
@@ -265,6 +307,60 @@ describe('kvidx sketch inspect', () => {
     expect(stdout).toMatch(/\nand 2,980 more \(--json has them all\)\n3,000 of 3,000 test positive/);
   });
 
+  it('prints a line of JSON for each hash tested, of as many as there are', async () => {
+    const count = 2500;
+    const some = file('some.txt', [...hashes.slice(0, count)].join('\n'));
+    const { stdout } = await kvidx(['sketch', 'inspect', framePath, '--hashes', some, '--json']);
+    const lines = stdout.split('\n').filter((line) => line.includes('"hash"'));
+    expect(lines).toHaveLength(count);
+    expect(lines[1]).toBe(`      {"hash": "${hashes[1]}", "positive": true},`);
+    const { tested }: Inspected = JSON.parse(stdout);
+    expect(tested!.hashes.map(({ hash }) => BigInt(hash))).toEqual([...hashes.slice(0, count)]);
+  });
+
+  it('refuses a list without hashes', async () => {
+    const none = file('none-to-test.txt', '# nothing\n');
+    const { code, stdout, stderr } = await kvidx(['sketch', 'inspect', framePath, '--hashes', none]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/none-to-test\.txt: no hashes are in it\n$/);
+  });
+
+  it('refuses what does not begin as a sketch before it has read more, also where it has no end', async () => {
+    const options = { input: 'KVST', inputStaysOpen: true };
+    const { code, stderr } = await kvidx(['sketch', 'inspect', '-'], options);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^kvidx: standard input: it begins with the bytes 4b 56 53 54: neither/);
+  });
+
+  it.runIf(existsSync('/dev/zero'))('refuses a device without end', async () => {
+    const { code, stderr } = await kvidx(['sketch', 'inspect', '/dev/zero']);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^kvidx: \/dev\/zero: it begins with the bytes 00 00 00 00: neither/);
+  });
+
+  it('refuses a file that is longer than any sketch', async () => {
+    const long = file('huge.kvsk', frame);
+    truncateSync(long, 2 ** 31);
+    const { code, stderr } = await kvidx(['sketch', 'inspect', long]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/huge\.kvsk: it is longer than the largest sketch, which has 1,[\d,]+ bytes\n$/);
+  });
+
+  it('takes a sketch that comes byte by byte', async () => {
+    expect(Buffer.from(frame).equals(await collect(bytewise(frame)))).toBe(true);
+  });
+
+  it('stops reading what is longer than a sketch may be', async () => {
+    let asked = 0;
+    const endless = async function* () {
+      for (yield Buffer.from('KVSK'); ; asked += 1) yield Buffer.alloc(100);
+    };
+    await expect(collect(endless(), { most: 1000 })).rejects.toThrow(
+      /the largest sketch, which has 1,000 bytes/,
+    );
+    expect(asked).toBeLessThanOrEqual(10);
+  });
+
   it('reads the sketch from standard input', async () => {
     expect(await inspected(['-'], { input: frame })).toMatchObject({ file: '-', kind: 'full', worker: 'w0' });
   });
@@ -321,7 +417,7 @@ describe('kvidx sketch inspect', () => {
     expect(code).toBe(0);
     expect(stdout).toContain('\\u{1b}[2J\\u{202e}worker');
     expect(stdout).toContain(` ${'s'.repeat(40)}… `);
-    expect(stdout).toMatch(/│ built +│ +9007199254740991 ms │ [\d,]+ days from now/);
+    expect(stdout).toMatch(/│ built +│ +9,007,199,254,740,991 ms │ [\d,]+ days from now/);
     expect(await inspected([path])).toMatchObject({ built_at: null, worker: strange.worker });
   });
 
@@ -364,9 +460,23 @@ describe('kvidx sketch inspect', () => {
   });
 });
 
+async function* bytewise(bytes: Uint8Array): AsyncGenerator<Buffer> {
+  for (const byte of bytes) yield Buffer.of(byte);
+}
+
+describe('a list of hashes without end', () => {
+  it('grows up to a bound', () => {
+    const list = new HashList(5000);
+    for (let i = 0; i < 5000; i++) list.push(BigInt(i));
+    expect(() => list.push(1n)).toThrow(/more than 5,000 hashes are too many/);
+    expect(list.hashes).toEqual(BigUint64Array.from({ length: 5000 }, (_, i) => BigInt(i)));
+  });
+});
+
 describe('kvidx sketch', () => {
   it.each([[[]], [['build']], [['inspect']]])('has help with examples: %j', async (command) => {
-    const { code, stdout, stderr } = await kvidx(['sketch', ...command, '--help']);
+    const noBackend = { env: { KVIDX_BACKEND: 'none is loaded for help' } };
+    const { code, stdout, stderr } = await kvidx(['sketch', ...command, '--help'], noBackend);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/Examples:\n {2}\$ kvidx sketch/);
   });
@@ -381,14 +491,18 @@ describe('kvidx sketch', () => {
       /--target-fpp.*number from 0\.000001 to 0\.5/,
     ]),
     [['build', 'none', '--out', 'x', '--format', 'json'], /--format.*frame, parquet/],
-    [['build', 'none', '--out', 'x', '--block-size', '65536'], /--block-size.*integer from 1 to 65535/],
+    [['build', 'none', '--out', 'x', '--block-size', '4097'], /--block-size.*integer from 1 to 4096/],
     [['build', 'none', '--out', 'x', '--worker', ''], /--worker.*Give a name/],
     [['build', 'none', '--out', 'x', '--format', 'parquet', '--worker', 'w'], /--worker has no part/],
     [['build', 'none', '--out', 'x', '--format', 'parquet', '--session', 's'], /--session has no part/],
     [['build', 'none', '--out', 'x', '--format', 'parquet', '--block-size', '8'], /--block-size has no part/],
+    [['build', 'none', '--out', ''], /--out needs a file name/],
+    [['build', '', '--out', 'x'], /an empty file name/],
+    [['inspect', ''], /an empty file name/],
+    [['inspect', 'none', '--hashes', ''], /--hashes needs a file name/],
     [['inspect'], /missing required argument 'file'/],
     [['inspect', 'none', '--test', 'x'], /--test.*Give a hash/],
-    [['inspect', 'none', '--test', '18446744073709551616'], /--test.*Give a hash/],
+    [['inspect', 'none', '--test', '18446744073709551616'], /--test.*It does not fit 64 bits/],
     [['inspect', 'none', '--test', '1', '--hashes', 'h'], /not both/],
     [['inspect', '-', '--hashes', '-'], /standard input/],
   ])('exits with 2 when used as %j', async (args, message) => {

@@ -1,6 +1,7 @@
-import { execFileSync, spawn } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { closeSync, copyFileSync, mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterAll } from 'vitest';
 
@@ -14,6 +15,10 @@ export interface Run {
 
 export interface RunOptions {
   input?: string | Uint8Array;
+  /** Standard input does not end behind the input, until the command has ended. */
+  inputStaysOpen?: boolean;
+  /** A file instead of the pipe that is read. */
+  stdoutTo?: string;
   /** Closes the other end of standard output at the first bytes, as `head` does. */
   stopReading?: boolean;
   env?: Record<string, string>;
@@ -51,13 +56,20 @@ export function compiledCli({ addons }: { addons?: readonly string[] } = {}): Cl
   return (args, options = {}) => run([main, ...args], options);
 }
 
-function run(args: readonly string[], { input, stopReading, env }: RunOptions): Promise<Run> {
+function run(args: readonly string[], options: RunOptions): Promise<Run> {
+  const { input, inputStaysOpen, stdoutTo, stopReading, env } = options;
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, { cwd: root, env: { ...process.env, ...env } });
+    const stdout = stdoutTo === undefined ? 'pipe' : openSync(stdoutTo, 'w');
+    const child = spawn(process.execPath, args, {
+      cwd: root,
+      env: { ...process.env, ...env },
+      stdio: ['pipe', stdout, 'pipe'],
+    }) as ChildProcess & { stdin: Writable; stderr: Readable };
+    if (stdout !== 'pipe') closeSync(stdout);
     const result: Run = { code: null, stdout: '', stderr: '' };
-    child.stdout.setEncoding('utf8').on('data', (text) => {
+    child.stdout?.setEncoding('utf8').on('data', (text) => {
       result.stdout += text;
-      if (stopReading) child.stdout.destroy();
+      if (stopReading) child.stdout?.destroy();
     });
     child.stderr.setEncoding('utf8').on('data', (text) => {
       result.stderr += text;
@@ -65,6 +77,7 @@ function run(args: readonly string[], { input, stopReading, env }: RunOptions): 
     child.on('error', reject);
     child.on('close', (code) => resolve({ ...result, code }));
     child.stdin.on('error', () => {}); // the command may end before it has read everything
-    child.stdin.end(input);
+    if (inputStaysOpen) child.stdin.write(input ?? '');
+    else child.stdin.end(input);
   });
 }
