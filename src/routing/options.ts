@@ -67,7 +67,7 @@ export function checkRouterOptions(options: RouterOptions | undefined): RouterSe
   return {
     policy: isPolicy(policy) ? checkPolicy(policy) : createPolicy(policy),
     residency: checkResidency(residency, sketches),
-    sketches: sketches === undefined ? undefined : checkSketches(sketches),
+    sketches: sketches === undefined ? undefined : checkSketches(sketches, blockSize),
     recordAt: checkChoice('recordAt', recordAt, ['finish', 'route']),
     partialLastBlock,
     namespace,
@@ -156,7 +156,7 @@ function checkResidency(residency: unknown, sketches: object | undefined): Resid
   return checked;
 }
 
-function checkSketches(sketches: RouterSketchOptions): SketchSettings {
+function checkSketches(sketches: RouterSketchOptions, blockSize: number): SketchSettings {
   const {
     source,
     maxStalenessMs = 10_000,
@@ -164,6 +164,8 @@ function checkSketches(sketches: RouterSketchOptions): SketchSettings {
   } = checkOptions(sketches, 'sketches') as RouterSketchOptions;
   if (typeof source?.follow !== 'function')
     throw invalidArgType('sketches.source', 'a SketchSubscriber', source);
+  if (source.blockSize !== blockSize)
+    throw outOfRange('sketches.source.blockSize', `${blockSize}, as the router has it`, source.blockSize);
   return {
     source,
     maxStalenessMs: checkTime('sketches.maxStalenessMs', maxStalenessMs),

@@ -1,7 +1,7 @@
 import { invalidArgType, KvidxError, lengthMismatch, outOfRange } from '../errors.js';
 import { seam } from '../native/index.js';
 import { FRAME, FRAME_FAULT, FRAME_FIELDS, FRAME_KIND } from '../native/seam.js';
-import { counted } from '../text.js';
+import { counted, grouped } from '../text.js';
 import {
   checkBytes,
   checkChoice,
@@ -235,7 +235,7 @@ function describeFault(fault: number, bytes: Uint8Array, maxBlocks: number): str
     case FRAME_FAULT.blockSize:
       return 'its block size is 0 (byte 50)';
     case FRAME_FAULT.z:
-      return `its filter has ${counted(view.getUint32(52, true), 'block')} (byte 52), not 1 to ${maxBlocks}`;
+      return `its filter has ${counted(view.getUint32(52, true), 'block')} (byte 52), not 1 to ${grouped(maxBlocks)}`;
     case FRAME_FAULT.name:
       return `its worker has no name, or a name is not UTF-8 (from byte ${HEAD_BYTES})`;
     case FRAME_FAULT.delta:

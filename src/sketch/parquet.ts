@@ -1,5 +1,5 @@
 import { invalidArgType, KvidxError } from '../errors.js';
-import { counted } from '../text.js';
+import { counted, grouped } from '../text.js';
 import { checkBytes, checkInteger, checkOptions } from '../validate.js';
 import { BloomFilter } from './bloom-filter.js';
 import { MAX_FILTER_BLOCKS } from './sizing.js';
@@ -54,9 +54,11 @@ export function fromParquet(bytes: Uint8Array, options?: FromParquetOptions): Bl
   const z = numBytes / BLOCK_BYTES;
   if (!Number.isInteger(z) || z < 1)
     throw badFilter(`numBytes is ${numBytes}, not a positive multiple of 32`);
-  if (z > maxBlocks) throw badFilter(`it has ${counted(z, 'block')}, at most ${maxBlocks} are taken`);
+  if (z > maxBlocks)
+    throw badFilter(`it has ${counted(z, 'block')}, at most ${grouped(maxBlocks)} are taken`);
   const follow = bytes.length - end;
-  if (follow !== numBytes) throw badFilter(`numBytes is ${numBytes}, and ${counted(follow, 'byte')} follow`);
+  if (follow !== numBytes)
+    throw badFilter(`numBytes is ${grouped(numBytes)}, and ${counted(follow, 'byte')} follow`);
   const filter = new BloomFilter(z);
   bytesOf(filter.words).set(bytes.subarray(end));
   return filter;

@@ -23,9 +23,9 @@ type Outcome = { readonly published: Published } | { readonly error: unknown; re
 
 /**
  * Tells of what one worker holds, in frames: by itself after `start`, or when `publish` is called. One frame at a time is
- * under way. The transport stays its owner's to close. A worker has one publisher at a time: of two, the one that began later
- * is heard, but two that begin in the same millisecond and find no frame in the store take the same epoch, and their frames
- * are mixed up without notice.
+ * under way. The transport stays its owner's to close. A worker has one publisher at a time: two
+ * take its sketch from each other again and again, which subscribers mark; but two that begin in the same millisecond and find
+ * no frame in the store take the same epoch, and their frames are mixed up without notice.
  */
 export class SketchPublisher {
   readonly #settings: PublisherSettings;
@@ -45,8 +45,9 @@ export class SketchPublisher {
     this.#settings = checkPublisherOptions(options);
     this.#wishes = new Wishes(
       this.#settings,
-      () => {
+      (epoch = 0) => {
         this.#isFullWanted = true;
+        this.#series?.riseAbove(epoch);
       },
       () => this.#isFullWanted && this.#publishInBackground(),
     );

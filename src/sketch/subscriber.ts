@@ -37,6 +37,11 @@ export class SketchSubscriber implements SketchSource {
     };
   }
 
+  /** Tokens a block. */
+  get blockSize(): number {
+    return this.#shared.blockSize;
+  }
+
   /**
    * The sketch of a worker, from now on; several followings of one worker share it. All is done in the background.
    * ERR_KVIDX_CAPACITY: `maxWorkers` are followed, or were when the store last answered. ERR_KVIDX_CLOSED,

@@ -155,8 +155,12 @@ export type Degraded =
   | 'empty'
   /** Frames were lost, or came before a full one. */
   | 'gap'
-  /** A frame was damaged, or of another block size, scheme or worker. */
+  /** A frame was damaged, or of another scheme or worker. */
   | 'bad-frame'
+  /** Frames are of another block size; no full one is asked for, which would be, too. */
+  | 'block-size'
+  /** Frames of a lower epoch come: from a former publisher, or from one that is told by the wish to begin a higher one. */
+  | 'lower-epoch'
   /** The filter would be larger than `maxBytes` allows. */
   | 'capacity'
   /** The store answers errors, or its connection is broken: frames may get lost. */
@@ -186,8 +190,10 @@ export interface FollowedSketch {
   close(): void;
 }
 
-/** Where a router gets sketches; `SketchSubscriber` is one. */
+/** Where a router gets sketches; `SketchSubscriber` is one. What it answers must not throw: decisions are made with it. */
 export interface SketchSource {
+  /** Tokens a block of the sketches. */
+  readonly blockSize: number;
   /** Starts at once and in the background. ERR_KVIDX_CAPACITY, ERR_KVIDX_CLOSED. */
   follow(worker: string): FollowedSketch;
 }

@@ -445,7 +445,7 @@ describe('kvidx sketch inspect', () => {
     [
       'a cut Parquet filter',
       () => file('cut.bloom', toParquet(filter).subarray(0, 99)),
-      /cut\.bloom: .*numBytes is \d+, and \d+ bytes follow/,
+      /cut\.bloom: .*numBytes is [\d,]+, and [\d,]+ bytes follow/,
     ],
     [
       'another Parquet header',

@@ -125,7 +125,7 @@ describe('bytes that are no Parquet Bloom filter', () => {
       /header does not end \(byte 15\)/,
     ],
     ['one field less', `15 8001 1c1c0000 1c1c0000 00 ${body}`, /compression is not UNCOMPRESSED/],
-    ['less than it says', `15 8080808002 ${UNIONS} ${body}`, /numBytes is 268435456, and 64 bytes follow/],
+    ['less than it says', `15 8080808002 ${UNIONS} ${body}`, /numBytes is 268,435,456, and 64 bytes follow/],
     ['too many blocks', `15 feffffff0f ${UNIONS} ${body}`, /not a positive multiple of 32/],
   ])('are refused: %s', (_, hex, problem) => {
     expect(refusal(bytesFromHex(hex))).toMatch(problem);
@@ -135,7 +135,7 @@ describe('bytes that are no Parquet Bloom filter', () => {
     expect(refusal(bytes, 1)).toMatch(/has 2 blocks, at most 1 are taken/);
     expect(fromParquet(bytes, { maxBlocks: 2 }).z).toBe(2);
     expect(refusal(bytesFromHex(`15 c0ffffff0f ${UNIONS}`))).toMatch(
-      /has 67,108,863 blocks, at most 33554432/,
+      /has 67,108,863 blocks, at most 33,554,432/,
     );
   });
 });

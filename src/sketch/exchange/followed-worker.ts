@@ -1,11 +1,13 @@
 import { hasKvidxCode } from '../../errors.js';
+import { counted } from '../../text.js';
 import { MAX_DELAY_MS } from '../../validate.js';
-import { decodeFrame } from '../frame.js';
+import { badFrame, decodeFrame } from '../frame.js';
 import type { Degraded, SketchFrame, SubscriberStats } from '../types.js';
 import { type WorkerChannels, workerChannels } from './channels.js';
 import { SketchState } from './sketch-state.js';
 import type { SubscriberSettings } from './subscriber-options.js';
 import { WaitingFrames, type WaitingRoom } from './waiting-frames.js';
+import { encodeWish } from './wish.js';
 
 /** What happened, of all workers together. */
 export type SubscriberCounts = {
@@ -24,7 +26,6 @@ export interface Shared extends SubscriberSettings {
 
 /** The share of a pause that is added by chance, so that many routers do not ask in one instant. */
 const JITTER = 0.1;
-const NOTHING = new Uint8Array(0);
 
 /**
  * One worker between its channel and its state: joins, and asks for what is missing.
@@ -126,11 +127,17 @@ export class FollowedWorker {
   }
 
   #decode(bytes: Uint8Array): SketchFrame | undefined {
+    const { blockSize } = this.#shared;
+    let reason: 'bad-frame' | 'block-size' = 'bad-frame';
     try {
-      return decodeFrame(bytes, { blockSize: this.#shared.blockSize });
+      const frame = decodeFrame(bytes);
+      if (frame.blockSize === blockSize) return frame;
+      reason = 'block-size';
+      throw badFrame(`its blocks have ${counted(frame.blockSize, 'token')}, here they have ${blockSize}`);
     } catch (error) {
-      this.#state.refuse();
-      this.#refused(error);
+      const isKnown = reason === 'block-size' && this.#state.degraded === reason;
+      this.#state.refuse(reason);
+      this.#refused(error, isKnown);
       return undefined;
     }
   }
@@ -149,9 +156,10 @@ export class FollowedWorker {
     }
   }
 
-  #refused(error: unknown): void {
+  /** `isKnown`: it was told before, and every frame says the same. */
+  #refused(error: unknown, isKnown = false): void {
     if (hasKvidxCode(error) && error.code === 'ERR_KVIDX_BAD_FRAME') this.#shared.counts.badFrames += 1;
-    this.#shared.tell(error, this.#worker);
+    if (!isKnown) this.#shared.tell(error, this.#worker);
     this.#tryLater(0);
   }
 
@@ -168,7 +176,7 @@ export class FollowedWorker {
       // What was just read has a while to be confirmed: publishers send frames by themselves.
       this.#isPatient = !hadRead && this.degraded === 'unconfirmed';
       if (this.#isInForce() && this.#isWanting() && !this.#isPatient) {
-        await transport.publish(this.#channels.wishes, NOTHING);
+        await transport.publish(this.#channels.wishes, encodeWish(this.#state.sketch?.epoch));
         counts.wanted += 1;
       }
     } catch (error) {
@@ -283,6 +291,7 @@ export class FollowedWorker {
   #isWanting(): boolean {
     if (this.#isInterrupted && this.#unsubscribe) return false;
     const { degraded, wouldFit } = this.#state;
-    return this.#waiting !== undefined || (degraded === 'capacity' ? wouldFit : degraded !== undefined);
+    if (this.#waiting || degraded === 'capacity') return this.#waiting !== undefined || wouldFit;
+    return degraded !== undefined && degraded !== 'block-size';
   }
 }

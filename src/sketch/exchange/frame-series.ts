@@ -17,6 +17,12 @@ const SHRINK = 0.75;
 /** No clock gives a later one; room is left for those that follow. */
 const LAST_EPOCH = 2 ** 52;
 
+/**
+ * How far a publisher rises above an epoch that it is told of, at least: who published in that one may have begun more of
+ * them, which others know. As much again is by its own start, lest two that rise above one epoch meet.
+ */
+const RISE = 2 ** 20;
+
 /** Of a publisher that starts at `startMs` and finds a frame of `latestEpoch`, or none that can be read. */
 export function firstEpoch(startMs: number, latestEpoch: number | undefined): number {
   if (latestEpoch === undefined || latestEpoch >= LAST_EPOCH) return startMs;
@@ -37,6 +43,7 @@ export function firstEpoch(startMs: number, latestEpoch: number | undefined): nu
  */
 export class FrameSeries {
   readonly #settings: SeriesSettings;
+  readonly #firstEpoch: number;
   #epoch: number;
   /** Of the next frame. */
   #sequence = 0;
@@ -49,6 +56,7 @@ export class FrameSeries {
 
   constructor(settings: SeriesSettings, epoch: number) {
     this.#settings = settings;
+    this.#firstEpoch = epoch;
     this.#epoch = epoch;
   }
 
@@ -86,6 +94,14 @@ export class FrameSeries {
   last(nowMs: number): ClearFrame {
     this.#isFullDue = true;
     return { kind: 'clear', ...this.#head(0, nowMs), z: 0 };
+  }
+
+  /** A sketch of a higher epoch is about: nothing is heard before the next frame is of one above. */
+  riseAbove(epoch: number): void {
+    if (epoch <= this.#epoch || epoch >= LAST_EPOCH) return;
+    this.#epoch = epoch + RISE + (this.#firstEpoch % RISE);
+    this.#sequence = 0;
+    this.#isFullDue = true;
   }
 
   /** The frame may not have gone out: the next one does not build on it. */

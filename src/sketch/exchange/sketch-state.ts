@@ -34,7 +34,7 @@ interface Missed extends Position {
  *
  * Frames come live, through a subscription, or from the store, which may lag behind: what it has is unconfirmed until a frame
  * comes live that is applied, is missed, or is exactly the sketch's position; later frames cannot go unnoticed then.
- * Positions are ordered by epoch, then by sequence. A sketch that nothing was applied to for `yieldAfterMs` yields to a full or
+ * Positions are ordered by epoch, then by sequence. A live frame of a lower epoch marks the sketch: see wish.ts. A sketch that nothing was applied to for `yieldAfterMs` yields to a full or
  * clear frame of a lower epoch, and sees a gap in a delta of one.
  *
  * I1  What is refused, by a verdict or an error, changes the mark `degraded` at most.
@@ -82,23 +82,33 @@ export class SketchState {
   }
 
   /**
-   * Takes the filter of a full frame as its own. Live: it came through a subscription that is in force. Throws ERR_KVIDX_BAD_FRAME (of another worker, of a session, a delta of another
-   * filter) and ERR_KVIDX_CAPACITY (no room).
+   * Takes the filter of a full frame as its own. Live: it came through a subscription that is in force. Throws
+   * ERR_KVIDX_BAD_FRAME (of another worker, of a session, a delta of another filter) and ERR_KVIDX_CAPACITY (no room).
    */
   apply(frame: SketchFrame, nowMs: number, isLive: boolean): Verdict {
     this.#checkSource(frame);
     const { epoch, sequence } = this.#sketch ?? {};
     // After one that could not be read, a frame that is here already shows nothing: the other may have been a later one.
-    const isExact = epoch === frame.epoch && sequence === frame.sequence && this.degraded !== 'bad-frame';
+    const isExact =
+      epoch === frame.epoch &&
+      sequence === frame.sequence &&
+      this.degraded !== 'bad-frame' &&
+      this.degraded !== 'block-size';
     const verdict = frame.kind === 'delta' ? this.#write(frame, nowMs) : this.#replace(frame, nowMs);
     if (isLive && (verdict !== 'old' || isExact)) this.#confirm();
+    else if (isLive && frame.epoch < this.#sketch!.epoch) this.#isOvertaken();
     return verdict;
   }
 
-  /** A frame came that nobody can read. */
-  refuse(): void {
+  /** A frame came that cannot be read, or means nothing here. */
+  refuse(reason: 'bad-frame' | 'block-size' = 'bad-frame'): void {
     this.unconfirm();
-    this.degraded = 'bad-frame';
+    this.degraded = reason;
+  }
+
+  /** Somebody publishes below the sketch, and is heard by nobody: it may be the only one that is left. */
+  #isOvertaken(): void {
+    if (this.degraded === undefined || this.degraded === 'unconfirmed') this.degraded = 'lower-epoch';
   }
 
   /** Frames may have been missed until now; none is live that came before. */

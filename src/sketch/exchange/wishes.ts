@@ -1,9 +1,10 @@
 import type { PublisherSettings } from './publisher-options.js';
+import { epochOfWish } from './wish.js';
 
 /** Hears of subscribers that want a full frame, and says when to send one: at once, but no more often than `grantEveryMs`. */
 export class Wishes {
   readonly #settings: PublisherSettings;
-  readonly #onWish: () => void;
+  readonly #onWish: (epoch: number | undefined) => void;
   readonly #grant: () => void;
   #count = 0;
   #isOpen = false;
@@ -14,8 +15,8 @@ export class Wishes {
   #isListening = false;
   #unlisten: (() => Promise<void>) | undefined;
 
-  /** `onWish`: a full frame is wanted; `grant`: it is time for one. */
-  constructor(settings: PublisherSettings, onWish: () => void, grant: () => void) {
+  /** `onWish`: who has a sketch of this epoch, or none, wants a full frame; `grant`: it is time for one. */
+  constructor(settings: PublisherSettings, onWish: (epoch: number | undefined) => void, grant: () => void) {
     this.#settings = settings;
     this.#onWish = onWish;
     this.#grant = grant;
@@ -54,7 +55,7 @@ export class Wishes {
   async #subscribe(): Promise<void> {
     const { transport, channels, tell } = this.#settings;
     try {
-      this.#unlisten = await transport.subscribe(channels.wishes, () => this.#heard());
+      this.#unlisten = await transport.subscribe(channels.wishes, (bytes) => this.#heard(bytes));
       if (this.#isClosed) await this.close();
     } catch (error) {
       this.#isListening = false;
@@ -62,10 +63,10 @@ export class Wishes {
     }
   }
 
-  #heard(): void {
+  #heard(bytes: Uint8Array): void {
     if (this.#isClosed) return;
     this.#count += 1;
-    this.#onWish();
+    this.#onWish(epochOfWish(bytes));
     if (this.#isPaused) return;
     this.#isOpen = true;
     this.#grantOpen();

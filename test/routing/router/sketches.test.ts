@@ -10,6 +10,7 @@ import { BLOCK, overlapsOf, policyOf, prompt, routerOf, routeTo, SPECS, serve, s
 
 /** Sketches that are set, of workers of any name. */
 class Sketches implements SketchSource {
+  readonly blockSize = BLOCK;
   ageMs: number | undefined = 0;
   degraded: Degraded | undefined;
   readonly following: string[] = [];
@@ -86,6 +87,7 @@ describe('residency by sketch', () => {
 
   test('a worker that cannot be followed does not join', () => {
     const source: SketchSource = {
+      blockSize: 24,
       follow: () => {
         throw new RangeError('no room');
       },

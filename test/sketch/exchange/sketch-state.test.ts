@@ -75,14 +75,23 @@ describe('a sketch', () => {
 describe('frames of the past', () => {
   it.each<[string, SketchFrame]>([
     ['the same full frame', full(5, 0)],
-    ['a full frame of an old epoch', full(4, 99)],
-    ['a clear frame of an old epoch', clear(4, 0)],
     ['a delta that was applied', delta(5, 0)],
-    ['a delta of an old epoch', delta(4, 1)],
   ])('change nothing: %s', (_, frame) => {
     const { state, isUnchanged } = filled();
     expect(state.take(frame)).toEqual(['old']);
     expect([isUnchanged(), state.degraded]).toEqual([true, undefined]);
+  });
+
+  it.each<[string, SketchFrame]>([
+    ['a full frame', full(4, 99)],
+    ['a clear frame', clear(4, 0)],
+    ['a delta', delta(4, 1)],
+  ])('of a lower epoch change nothing but the mark, until one is applied: %s', (_, frame) => {
+    const { state, isUnchanged } = filled();
+    expect(state.take(frame)).toEqual(['old']);
+    expect([isUnchanged(), state.degraded]).toEqual([true, 'lower-epoch']);
+    expect(state.take(delta(5, 1))).toEqual(['applied']);
+    expect(state.degraded).toBeUndefined();
   });
 
   it('do not make up for what is missing', () => {

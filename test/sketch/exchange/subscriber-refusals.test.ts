@@ -21,7 +21,6 @@ describe('bad input', () => {
     ['another magic', patched(full(6, 0), [0, [0x6b]])],
     ['another version', patched(full(6, 0), [4, [2]])],
     ['another scheme', patched(full(6, 0), [48, [2, 0]])],
-    ['another block size', encodeFrame({ ...full(6, 0), blockSize: 16 })],
     ['cut short', encodeFrame(full(6, 0)).subarray(0, 100)],
     ['cut to nothing', new Uint8Array(0)],
     ['too long', new Uint8Array([...encodeFrame(full(6, 0)), 0])],
@@ -43,6 +42,26 @@ describe('bad input', () => {
     expect(subscriber.stats()).toMatchObject({ degraded: 1, badFrames: 1, full: 1 });
   });
 
+  it('of another block size is told once, and no full frame is asked for, until one of its own comes', async () => {
+    const { errors, sketch, at, send, subscriber, wishes } = await following({ wantEveryMs: 100 });
+    const before = wishes();
+    for (let sequence = 0; sequence < 5; sequence++) {
+      send(encodeFrame({ ...full(6, sequence), blockSize: 16 }));
+      await pass(1000);
+    }
+    expect([at(), sketch.degraded, wishes(), subscriber.stats().badFrames]).toEqual([
+      '5.0',
+      'block-size',
+      before,
+      5,
+    ]);
+    expect(errors.map(({ error }) => (error as Error).message)).toEqual([
+      'sketch frame: its blocks have 16 tokens, here they have 24',
+    ]);
+    send(full(7, 0));
+    expect([at(), sketch.degraded]).toEqual(['7.0', undefined]);
+  });
+
   it('of random bytes, and of frames with random changes, harms nothing', async () => {
     const { at, send, subscriber } = await following();
     const random = new Random(7);
@@ -62,8 +81,10 @@ describe('bad input', () => {
 
   it('of the past is counted, and changes nothing', async () => {
     const { sketch, at, send, subscriber } = await following();
-    send(full(5, 0), delta(5, 0), full(4, 9), delta(4, 10), clear(4, 11));
-    expect([at(), sketch.degraded, subscriber.stats().old]).toEqual(['5.0', undefined, 6]);
+    send(full(5, 0), delta(5, 0), full(5, 0));
+    expect([at(), sketch.degraded, subscriber.stats().old]).toEqual(['5.0', undefined, 4]);
+    send(full(4, 9), delta(4, 10), clear(4, 11));
+    expect([at(), sketch.degraded, subscriber.stats().old]).toEqual(['5.0', 'lower-epoch', 7]);
   });
 
   it('survives an onError that throws', async () => {

@@ -32,11 +32,16 @@ describe('what did not come live', () => {
   it.each<[string, SketchFrame]>([
     ['a delta of the past', delta(5, 2)],
     ['a full frame of the past', full(5, 2)],
-    ['another life', full(4, 9)],
   ])('is not confirmed by what is older: %s', (_, frame) => {
     const state = new State();
     stored(state, full(5, 3));
     expect([state.take(frame), state.degraded]).toEqual([['old'], 'unconfirmed']);
+  });
+
+  it('is not confirmed by another life', () => {
+    const state = new State();
+    stored(state, full(5, 3));
+    expect([state.take(full(4, 9)), state.degraded]).toEqual([['old'], 'lower-epoch']);
   });
 
   it('makes up for a gap that was seen live', () => {
