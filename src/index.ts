@@ -8,6 +8,12 @@ export {
   type LocalHashesOptions,
   type SeqHashesOptions,
 } from './hash/block-hasher.js';
+export {
+  createEngineHasher,
+  type EngineHasher,
+  type EngineHasherOptions,
+  type EngineHashScheme,
+} from './hash/engine-hashes.js';
 export type { ExtraKeys } from './hash/extra-keys.js';
 export { encodeNamespace, type Namespace, namespaceRoot } from './hash/namespace.js';
 export { type AppendOptions, SessionHasher } from './hash/session-hasher.js';
