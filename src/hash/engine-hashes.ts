@@ -40,8 +40,8 @@ export interface EngineHasher {
   /**
    * The hash of each full block as the engine's events name it: `Uint32Array[n] → BigUint64Array[⌊n / blockSize⌋]`.
    * vLLM: the last 8 bytes of the block's digest, big-endian. SGLang: the first 8; its events say them signed, here
-   * they are u64, two's complement. Dynamo: its router's seq hash. A plain array of token ids is accepted and copied. Throws
-   * ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_OUT_OF_RANGE (a token).
+   * they are u64, two's complement. Dynamo: its router's seq hash. A plain array of token ids is accepted and copied.
+   * Throws ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_OUT_OF_RANGE (a token).
    */
   hashes(tokens: Uint32Array | readonly number[]): BigUint64Array;
 }
