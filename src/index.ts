@@ -1,6 +1,7 @@
 export { type ApcAnalysis, type ApcOptions, analyzeApc } from './analysis/apc.js';
 export type { ApcResult, ApcRow } from './analysis/request-log.js';
 export { KvidxError, type KvidxErrorCode } from './errors.js';
+export * from './events/index.js';
 export {
   BlockHasher,
   type BlockHasherOptions,
