@@ -15,7 +15,6 @@ import {
 } from '../../bench/harness.js';
 import { packageRoot } from '../native/load.js';
 import { grouped } from '../text.js';
-import { TraceReader } from '../trace/trace-reader.js';
 import type { BenchFlags } from './bench.js';
 import { CliError } from './cli-error.js';
 import { writeThenPrint } from './out-file.js';
@@ -59,6 +58,7 @@ function list(names: readonly string[]): void {
 /** Before minutes go by: is it a trace? Throws ERR_KVIDX_BAD_TRACE. A pipe keeps its rows for the scenario. */
 async function checkTrace(path: string): Promise<void> {
   if (isReadOnce(path)) return;
+  const { TraceReader } = await import('../trace/trace-reader.js'); // loads a backend, which may be missing
   for await (const _ of new TraceReader(path)) return;
 }
 

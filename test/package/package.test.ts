@@ -136,7 +136,7 @@ describe('a fresh clone', () => {
   });
 
   test.runIf(existsSync(join(nodePrefix, 'include', 'node', 'node_api.h')))(
-    'builds with node-gyp from local headers, and the tests pass on that binary',
+    'builds with node-gyp from local headers, and the tests of what calls it pass on that binary',
     async () => {
       await run('npx', ['node-gyp', 'rebuild', `--nodedir=${nodePrefix}`], {
         cwd: clone,
@@ -147,7 +147,22 @@ describe('a fresh clone', () => {
         path: expect.stringMatching(/build.Release.kvidx\.node$/),
       });
       const env = { ...process.env, KVIDX_BACKEND: 'native' };
-      await run('npx', ['vitest', 'run', '--project', 'default'], { cwd: clone, env, maxBuffer: 2 ** 26 });
+      const suites = [
+        'native',
+        'hash',
+        'property',
+        'kv-index',
+        'cases',
+        'reference',
+        'sketch/bloom',
+        'sketch/read-frame',
+        'trace',
+        'analysis',
+        'sim',
+      ];
+      const filters = suites.map((suite) => `test/${suite}`);
+      const args = ['vitest', 'run', '--project', 'default', ...filters];
+      await run('npx', args, { cwd: clone, env, maxBuffer: 2 ** 26 });
     },
   );
 });
