@@ -9,9 +9,11 @@ import { Resident } from './support.js';
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_000_000 });
+  vi.spyOn(Math, 'random').mockReturnValue(0.9); // wishes go out some ms after their reason
 });
 afterEach(() => {
   vi.useRealTimers();
+  vi.restoreAllMocks();
 });
 
 /** A publisher of worker w by a clock that is off by so much; what it stores is gone at once. */
