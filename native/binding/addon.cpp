@@ -18,6 +18,7 @@ napi_value init(napi_env raw_env, napi_value raw_exports) {
     init_apc(env, exports);
     init_trace(env, exports);
     init_sketch(env, exports);
+    init_events(env, exports);
     return exports;
   });
 }

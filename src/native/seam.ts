@@ -1,5 +1,5 @@
 /** Raised with every change of this file; a binary that was built for another number is not used. */
-export const SEAM_VERSION = 3;
+export const SEAM_VERSION = 4;
 
 /**
  * The one seam between TypeScript and the backends. The addon (`native/binding`) and the reference backend
@@ -9,7 +9,7 @@ export const SEAM_VERSION = 3;
  * are in range. The addon checks dtypes and lengths once more, so that a mistake above it is an exception and never a
  * crash. Arrays passed in are read during the call and not kept; `out` arrays are written by the call.
  */
-export interface Seam extends HashSeam, TraceSeam, SketchSeam {
+export interface Seam extends HashSeam, TraceSeam, SketchSeam, EventSeam {
   readonly name: 'native' | 'wasm';
   /** Instruction set in use, that of the last of `bloomPaths`: `scalar`, `avx2`, `avx512`, or `wasm`. */
   readonly isa: string;
@@ -290,6 +290,9 @@ export interface CoreIndex {
   slotNumbers(): Uint32Array;
   stats(): CoreStats;
 
+  /** Names that one rank of an engine has for its blocks; `countsCopies`: see CoreEngineNames. */
+  createEngineNames(countsCopies: boolean): CoreEngineNames;
+
   snapshot(): Uint8Array;
   /**
    * Replaces the whole state. Answers '' or the name of the first bad section (state unchanged). Slots and sessions
@@ -417,4 +420,153 @@ export interface SketchSeam {
    * Answers a FRAME_FAULT.
    */
   readFrame(bytes: Uint8Array, maxBlocks: number, fields: Float64Array): number;
+}
+
+// ----------------------------------------------------------------------------------------------------------- events
+
+/** Events of one message, column by column. The caller's arrays, used again for the next message. */
+export interface EventColumns {
+  /** EVENT_PLACES places an event, see EVENT. */
+  readonly rows: Int32Array;
+  /** Names of blocks, and of parents. */
+  readonly hashes: BigUint64Array;
+  readonly tokens: Uint32Array;
+}
+
+/** Places of an event in `rows`. Byte ranges are offsets into the payload. */
+export const EVENT = {
+  /** Of EVENT_KIND. */
+  kind: 0,
+  /** The event's own bytes. */
+  begin: 1,
+  end: 2,
+  /** How many blocks it names, and where in `hashes` the first name lies. */
+  blocks: 3,
+  hashAt: 4,
+  /** Where in `hashes` the parent's name lies; −1: none was sent. */
+  parentAt: 5,
+  /** How many token ids it has (blocks × blockSize, or 0: none were sent), and where in `tokens` they begin. */
+  tokens: 6,
+  tokenAt: 7,
+  /** As sent; 0: none. */
+  blockSize: 8,
+  /** The medium's text; both 0: none was sent. */
+  mediumBegin: 9,
+  mediumEnd: 10,
+  /** group_idx; −1: none was sent. */
+  group: 11,
+  /** The text of kv_cache_spec_kind; both 0: none was sent. */
+  specBegin: 12,
+  specEnd: 13,
+  /** Not written by `readEvents`: the tier that `apply` takes the event to, −1: none. */
+  tier: 14,
+} as const;
+export const EVENT_PLACES = 15;
+
+/** `odd`: an event that only the general decoder reads; of its places just kind, begin and end are written. */
+export const EVENT_KIND = { odd: 0, stored: 1, removed: 2, cleared: 3 } as const;
+
+/** Places in the `batch` array of `readEvents`. */
+export const BATCH = {
+  /** In seconds, as sent. */
+  time: 0,
+  /** −1: none was sent. */
+  rank: 1,
+  /** How many events, names and token ids there are, also where the columns are too short for them. */
+  events: 2,
+  hashes: 3,
+  tokens: 4,
+} as const;
+export const BATCH_PLACES = 5;
+
+export interface EventSeam {
+  /**
+   * Reads a message of KV events in its usual forms (msgpack: an array of time, events and rank; events as arrays or maps
+   * of vLLM's names) in one pass. Where the columns are too short, what does not fit is counted and not written: call again
+   * with more room. batch: `Float64Array[BATCH_PLACES]`. Answers false, with nothing to be read, for any other payload:
+   * a malformed one, or one that only the general decoder (`decodeEventBatch`) reads.
+   *
+   * An event that is not `odd` means exactly what the general decoder makes of it, with lora_id, lora_name, cache_salt
+   * and all extra keys absent.
+   */
+  readEvents(payload: Uint8Array, columns: EventColumns, batch: Float64Array): boolean;
+}
+
+/** Tiers of a rank: places 2 t and 2 t + 1 of `slots` are the slot and the incarnation (0: no such slot) of tier t. */
+export const TIER_COUNT = 4;
+
+/** Places in the `result` array of `CoreEngineNames.apply`, all in blocks. */
+export const APPLIED = {
+  /** Newly resident in their tier. */
+  stored: 0,
+  /** Told again. */
+  duplicate: 1,
+  /** Of `stored`, those without a resident path to the root. */
+  orphaned: 2,
+  /** Stores that contradict what is known, or that found no room. */
+  rejected: 3,
+  evicted: 4,
+  /** Stored without tokens under a name that is not known here. */
+  unresolved: 5,
+  removed: 6,
+  /** Removed under a name that is not known in that tier, or no longer resident there. */
+  unknown: 7,
+  /** Went with a clear. */
+  cleared: 8,
+} as const;
+export const APPLIED_LENGTH = 9;
+
+/** Seed of XXH64 over the u64le name of a parent that is not known: the hash that the chain behind it starts from. */
+export const ORPHAN_SEED = 0x6b76_6f72_7068_616en;
+
+/**
+ * What one rank of an engine calls its blocks: name → seq hash, and how many copies of it each tier holds. The name of a
+ * block goes with its last copy. Without `countsCopies` a block told again in a tier is one copy all the same; with it,
+ * it is one copy more. Different names may mean one seq hash.
+ *
+ * Where the index itself let blocks go (`maxBlocks`, calls from elsewhere), their names stay until there are more than
+ * 2 × the resident blocks of the rank's slots + 4096 of them at the end of a call: then those go that name no block that
+ * is resident on the slot of some tier which has a copy.
+ */
+export interface CoreEngineNames {
+  /**
+   * Applies events `first … end − 1` of `columns` in order; `odd` ones and those with tier −1 are left out.
+   *
+   * stored: the first block follows the one that `parentAt` names, or `root` where there is none. An unknown parent: the
+   * chain starts from XXH64(u64le(name), ORPHAN_SEED) with an unknown predecessor. Token ids are hashed in blocks of
+   * `blockSize`, with `extra` (only where end − first = 1). A name that means another seq hash so far loses that, with all
+   * its copies in all tiers, before anything is stored. Blocks that the tier has a copy of are `duplicate`, the others go
+   * to the index in as few `store` calls as there are gaps between them; of such a call that is rejected as a whole no
+   * name is kept. A name that stands in the event twice keeps its first place; the other block is taken out again and
+   * counted rejected. Without token ids: each block whose name is known is stored by itself with an unknown predecessor.
+   * removed: one copy less of each in that tier. cleared: all blocks of all tiers, and all names.
+   *
+   * slots: `Uint32Array[2 * TIER_COUNT]`. result: `Float64Array[APPLIED_LENGTH]`, set anew. Answers a STATUS:
+   * unknownWorker (one of the slots; nothing was applied) or ok. A tier whose slot is missing, and counts that do not
+   * fit the columns, are an error.
+   */
+  apply(
+    columns: EventColumns,
+    first: number,
+    end: number,
+    slots: Uint32Array,
+    root: bigint,
+    blockSize: number,
+    extra: FlatExtraKeys | undefined,
+    nowMs: number,
+    result: Float64Array,
+  ): number;
+  /** Names known. */
+  size(): number;
+  usedBytes(): number;
+  /** All names, ascending: names and seq hashes `BigUint64Array[n]`, copies `Uint16Array[n * TIER_COUNT]`. */
+  entries(): EngineNameEntries;
+  /** Replaces all names. */
+  load(entries: EngineNameEntries): void;
+}
+
+export interface EngineNameEntries {
+  readonly names: BigUint64Array;
+  readonly seqs: BigUint64Array;
+  readonly copies: Uint16Array;
 }

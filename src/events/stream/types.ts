@@ -1,0 +1,50 @@
+/** One message of an engine, as its stream hands it on: in order, none twice. */
+export interface StreamMessage {
+  readonly payload: Uint8Array;
+  readonly sequence: number;
+  /** XXH64 of the payload, seed 0. */
+  readonly check: bigint;
+  readonly receivedMs: number;
+}
+
+/** What a message did. */
+export interface StreamEffect {
+  /** Some of it could not be read, so that what the engine holds is no longer known exactly. */
+  readonly isDamaged: boolean;
+  /** It said that the engine holds nothing: whatever was missed before no longer matters. */
+  readonly isCleared: boolean;
+}
+
+/** Where the messages of one stream go. */
+export interface StreamSink {
+  apply(message: StreamMessage): StreamEffect;
+  /** The engine began anew, with an empty cache. */
+  restarted(): void;
+  /** Told at every change; undefined: all is known again. */
+  degraded(reason: DegradedReason | undefined): void;
+}
+
+/**
+ * Why what is known of an engine may differ from what it holds.
+ * - `late-start`: its first messages were not heard, and no replay gave them
+ * - `gap`: messages are missing; those that can be had are being asked for
+ * - `replay-too-short`: messages are missing that the engine no longer has, or never sent
+ * - `replay-failed`: messages are missing, and the replay endpoint does not answer (it is asked again)
+ * - `damaged`: a message or event could not be read
+ * - `unconfirmed`: the engine no longer knows the last message that was heard: it may have begun anew
+ */
+export type DegradedReason =
+  | 'late-start'
+  | 'gap'
+  | 'replay-too-short'
+  | 'replay-failed'
+  | 'damaged'
+  | 'unconfirmed';
+
+/** How far a stream has come: what it takes to go on after a restart of this process. */
+export interface StreamPosition {
+  /** Of the last message that was applied. */
+  readonly sequence: number;
+  readonly check: bigint;
+  readonly degraded: DegradedReason | undefined;
+}
