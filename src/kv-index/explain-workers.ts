@@ -1,4 +1,5 @@
 import { CAUSE, type CoreIndex, MODE } from '../native/seam.js';
+import type { EngineFeeds } from './engine-feeds.js';
 import { readWorkerStats } from './worker-stats.js';
 import type { WorkerHandle } from './workers.js';
 
@@ -22,8 +23,14 @@ export interface WorkerExplanation {
   readonly residentBlocks: number;
   /** Age of the last accepted store or full report, in ms; undefined: none. */
   readonly lastStoreAgeMs: number | undefined;
+  /** Age of the last message of the engine's events, in ms; undefined: none came, or no `EventFeed` feeds the worker. */
+  readonly lastEventAgeMs: number | undefined;
   /** As in `stats`: `maxBlocks` took blocks from this worker or refused it some: it may hold more than the index knows. */
   readonly degraded: boolean;
+  /** Why the engine may hold something else than its events told: a `DegradedReason`; undefined: it does not. */
+  readonly eventsDegraded: string | undefined;
+  /** Tokens a block that the engine stores, where the index has another size and refuses them. */
+  readonly refusedBlockSize: number | undefined;
   /**
    * Where the overlap ends (an index into the query's hashes) if that block was here and was evicted; undefined: it was
    * not, or the `evictedHistory` does not know.
@@ -42,10 +49,14 @@ const CAUSE_NAMES: Readonly<Record<number, EvictionCause>> = {
 interface Asked {
   readonly core: CoreIndex;
   readonly workers: readonly WorkerHandle[];
+  readonly feeds: EngineFeeds;
   readonly nowMs: number;
 }
 
-export function explainWorkers({ core, workers, nowMs }: Asked, seq: BigUint64Array): WorkerExplanation[] {
+export function explainWorkers(
+  { core, workers, feeds, nowMs }: Asked,
+  seq: BigUint64Array,
+): WorkerExplanation[] {
   const leading = new Uint32Array(core.slotCount());
   const anywhere = new Uint32Array(core.slotCount());
   core.overlap(seq, MODE.prefix, leading);
@@ -53,6 +64,7 @@ export function explainWorkers({ core, workers, nowMs }: Asked, seq: BigUint64Ar
   const headIsSomewhere = leading.some((blocks) => blocks > 0);
   return workers.map((worker) => {
     const { residentBlocks, lastStoreMs, degraded } = readWorkerStats(core, worker);
+    const feed = feeds.get(worker);
     const overlapBlocks = leading[worker.slot]!;
     const missing = seq[overlapBlocks];
     const evictedBy = missing === undefined ? undefined : CAUSE_NAMES[core.evictedBy(worker.slot, missing)];
@@ -67,11 +79,18 @@ export function explainWorkers({ core, workers, nowMs }: Asked, seq: BigUint64Ar
       worker,
       overlapBlocks,
       residentBlocks,
-      lastStoreAgeMs: lastStoreMs === undefined ? undefined : nowMs - lastStoreMs,
+      lastStoreAgeMs: ageAt(nowMs, lastStoreMs),
+      lastEventAgeMs: ageAt(nowMs, feed?.lastEventMs),
       degraded,
+      eventsDegraded: feed?.degraded,
+      refusedBlockSize: feed?.refusedBlockSize,
       evictedAt: evictedBy && overlapBlocks,
       evictedBy,
       reason,
     };
   });
+}
+
+function ageAt(nowMs: number, timeMs: number | undefined): number | undefined {
+  return timeMs === undefined ? undefined : nowMs - timeMs;
 }

@@ -5,6 +5,7 @@ import { seam } from '../native/index.js';
 import type { CoreIndex, FlatExtraKeys } from '../native/seam.js';
 import { counted } from '../text.js';
 import { checkHashes, checkTokens } from '../validate.js';
+import type { EngineFeeds } from './engine-feeds.js';
 import { explainWorkers, type WorkerExplanation, type WorkerReason } from './explain-workers.js';
 import type { NamespaceLog } from './namespace-log.js';
 import type { IndexSettings } from './options.js';
@@ -61,6 +62,7 @@ export interface ExplainContext {
   readonly workers: readonly WorkerHandle[];
   readonly settings: IndexSettings;
   readonly namespaces: NamespaceLog;
+  readonly feeds: EngineFeeds;
   readonly nowMs: number;
 }
 
@@ -120,6 +122,14 @@ function verdict(context: ExplainContext, query: HashedQuery, workers: WorkerExp
       `${holders.length} of ${workers.length} workers hold the first block; ` +
         `"${best.worker.name}" holds ${best.overlapBlocks} of ${seqHashes.length} blocks` +
         (best.evictedBy ? `; the next one was resident until ${evicted(best)}.` : '.'),
+    ];
+  }
+  const refused = workers.find((worker) => worker.refusedBlockSize !== undefined);
+  if (refused) {
+    return [
+      'block-size-mismatch',
+      `"${refused.worker.name}" stores blocks of ${refused.refusedBlockSize} tokens, and this index of ` +
+        `${settings.blockSize} refuses them: give both the same block size.`,
     ];
   }
   if (all('no-stores-yet')) {
@@ -183,11 +193,20 @@ function evictionsNote({ core, settings }: ExplainContext, reason: ExplainReason
 }
 
 function degradedNote(workers: readonly WorkerExplanation[]): string[] {
-  const degraded = workers.filter((worker) => worker.degraded);
-  if (degraded.length === 0) return [];
-  return [
-    `Degraded: maxBlocks took blocks from ${listed(degraded)} or refused some there, which may hold more than is known here.`,
-  ];
+  const bounded = workers.filter((worker) => worker.degraded);
+  const missed = workers.filter((worker) => worker.eventsDegraded !== undefined);
+  const notes: string[] = [];
+  if (bounded.length > 0) {
+    notes.push(
+      `Degraded: maxBlocks took blocks from ${listed(bounded)} or refused some there, which may hold more than is known here.`,
+    );
+  }
+  if (missed.length > 0) {
+    notes.push(
+      `Degraded: events of ${listed(missed)} are missing (${missed[0]!.eventsDegraded}), which may hold other blocks than are known here.`,
+    );
+  }
+  return notes;
 }
 
 function evicted({ evictedBy }: WorkerExplanation): string {

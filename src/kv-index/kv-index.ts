@@ -13,6 +13,7 @@ import {
   checkOut,
   checkTime,
 } from '../validate.js';
+import type { EngineFeeds } from './engine-feeds.js';
 import { type ExplainOptions, type ExplainQuery, type Explanation, explainQuery } from './explain.js';
 import {
   type FeedCall,
@@ -73,6 +74,19 @@ import {
   WorkerTable,
 } from './workers.js';
 
+/** What rooms that feed an index need of it beyond its public face. */
+export interface OpenIndex {
+  readonly core: CoreIndex;
+  readonly settings: IndexSettings;
+  readonly namespaces: NamespaceLog;
+  readonly feeds: EngineFeeds;
+  /** ERR_KVIDX_UNKNOWN_WORKER: a stale handle. */
+  readonly incarnationOf: (worker: WorkerHandle) => number;
+}
+
+/** ERR_KVIDX_CLOSED, ERR_KVIDX_INVALID_ARG_TYPE (no KvIndex). The core is another one after `restore`. */
+export let openIndex: (index: KvIndex) => OpenIndex;
+
 /**
  * Which worker holds how much of a prompt's KV cache, and how much of that belongs to one session alone.
  *
@@ -89,12 +103,23 @@ import {
 export class KvIndex {
   readonly #settings: IndexSettings;
   readonly #namespaces = new NamespaceLog();
+  readonly #feeds: EngineFeeds = new WeakMap();
   #core: CoreIndex | undefined;
   /** The core's, kept here because every query needs it. */
   #slotCount = 0;
   #membership = 0;
   #workers = new WorkerTable();
   #sessions = new SessionTable();
+
+  static {
+    openIndex = (index) => ({
+      core: KvIndex.#open(index),
+      settings: index.#settings,
+      namespaces: index.#namespaces,
+      feeds: index.#feeds,
+      incarnationOf: (worker) => index.#workers.incarnationOf(worker),
+    });
+  }
 
   constructor(options?: KvIndexOptions) {
     this.#settings = checkIndexOptions(options);
@@ -472,6 +497,7 @@ export class KvIndex {
       workers: this.#workers.handles(),
       settings: this.#settings,
       namespaces: this.#namespaces,
+      feeds: this.#feeds,
       nowMs,
     };
     return explainQuery(context, query);

@@ -1,6 +1,6 @@
 import { invalidArgType, outOfRange } from '../errors.js';
 import { DEFAULT_BLOCK_SIZE, MAX_BLOCK_SIZE } from '../hash/block-hasher.js';
-import { namespaceRoot } from '../hash/namespace.js';
+import { type Namespace, namespaceRoot } from '../hash/namespace.js';
 import { seam } from '../native/index.js';
 import { type CoreIndex, MODE } from '../native/seam.js';
 import { checkHash, checkInteger, checkOptions, checkTime } from '../validate.js';
@@ -18,6 +18,8 @@ const DEFAULT_SESSION_IDLE_MS = 3_600_000;
 /** What an index is made with, for its whole life. */
 export interface IndexSettings {
   readonly blockSize: number;
+  /** The default one. */
+  readonly namespace: Namespace;
   /** Root of the default namespace. */
   readonly root: bigint;
   readonly maxSessions: number;
@@ -39,6 +41,7 @@ export function checkIndexOptions(options: KvIndexOptions | undefined): IndexSet
   return {
     blockSize: checkInteger('blockSize', blockSize, 1, MAX_BLOCK_SIZE),
     root: namespaceRoot(namespace ?? {}),
+    namespace: { ...namespace },
     maxSessions: checkInteger('maxSessions', maxSessions, 1, MAX_U32),
     sessionIdleMs: checkTime('sessionIdleMs', sessionIdleMs),
     maxBlocks: maxBlocks === undefined ? 0 : checkInteger('maxBlocks', maxBlocks, 1, MAX_U32),

@@ -1,8 +1,9 @@
 import type { CoreIndex } from '../native/seam.js';
 import { checkInteger, checkOptions } from '../validate.js';
 import { createCore, type IndexSettings, MAX_U32 } from './options.js';
+import { decodeSections, encodeSections } from './section-file.js';
 import { checkSessionName, SessionTable } from './sessions.js';
-import { badSnapshot, decodeFile, encodeFile, type Section } from './snapshot-file.js';
+import { badSnapshot, type Section, SNAPSHOT } from './snapshot-file.js';
 import { checkWorkerName, checkWorkerOptions, type Tier, WorkerHandle, WorkerTable } from './workers.js';
 
 /*
@@ -28,7 +29,7 @@ export function saveParts({ core, workers, sessions }: IndexParts, settings: Ind
   const saved = workers
     .handles()
     .map(({ slot, name, dpRank, tier }): SavedWorker => [slot, name, dpRank, tier]);
-  return encodeFile({
+  return encodeSections(SNAPSHOT, {
     settings: toJson({ blockSize: settings.blockSize, root: String(settings.root) }),
     workers: toJson(saved),
     sessions: toJson([...sessions.entries()]),
@@ -38,7 +39,7 @@ export function saveParts({ core, workers, sessions }: IndexParts, settings: Ind
 
 /** The parts of a saved index. ERR_KVIDX_BAD_SNAPSHOT names the first bad section. */
 export function restoreParts(bytes: Uint8Array, settings: IndexSettings): IndexParts {
-  const payloads = decodeFile(bytes);
+  const payloads = decodeSections(SNAPSHOT, bytes);
   const read = <T>(section: Section, check: (json: unknown) => T) =>
     inSection(section, () => check(fromJson(payloads[section])));
   read('settings', (json) => checkSettings(json, settings));

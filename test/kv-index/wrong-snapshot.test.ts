@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, type MockInstance, test, vi } from 'vitest';
 import { KvIndex } from '../../src/index.js';
-import { decodeFile, encodeFile, type Section } from '../../src/kv-index/snapshot-file.js';
+import { decodeSections, encodeSections } from '../../src/kv-index/section-file.js';
+import { type Section, SNAPSHOT } from '../../src/kv-index/snapshot-file.js';
 import { seam } from '../../src/native/index.js';
 import { filled, hashes } from './support.js';
 
@@ -80,10 +81,10 @@ const BROKEN_JSON: [what: string, bytes: Uint8Array][] = [
 
 const saved = new KvIndex();
 filled(saved);
-const right = decodeFile(saved.snapshot());
+const right = decodeSections(SNAPSHOT, saved.snapshot());
 
 function withSection(section: Section, payload: Uint8Array): Uint8Array {
-  return encodeFile({ ...right, [section]: payload });
+  return encodeSections(SNAPSHOT, { ...right, [section]: payload });
 }
 
 /** Restoring is refused, naming the section; the index is as before and its handles live. */
@@ -108,7 +109,7 @@ function expectRefused(bytes: Uint8Array, section: Section): void {
 
 test('the right file is taken', () => {
   const index = new KvIndex();
-  index.restore(encodeFile(right));
+  index.restore(encodeSections(SNAPSHOT, right));
   expect(index.workers()).toMatchObject([
     { slot: 0, name: 'a', dpRank: 0, tier: 'gpu' },
     { slot: 1, name: 'b', dpRank: 1, tier: 'cpu' },
@@ -119,7 +120,7 @@ test('the right file is taken', () => {
 test('the order of workers and sessions in the file does not matter', () => {
   const index = new KvIndex();
   index.restore(
-    encodeFile({
+    encodeSections(SNAPSHOT, {
       ...right,
       workers: Buffer.from('[[1,"b",1,"cpu"],[0,"a",0,"gpu"]]'),
       sessions: Buffer.from('[["t",2],["s",1]]'),
@@ -147,11 +148,11 @@ test('a wrong index changes nothing', () => {
 });
 
 test('the index of another snapshot changes nothing', () => {
-  expectRefused(withSection('index', decodeFile(new KvIndex().snapshot()).index), 'workers');
+  expectRefused(withSection('index', decodeSections(SNAPSHOT, new KvIndex().snapshot()).index), 'workers');
   const other = new KvIndex();
   filled(other);
   other.endSession('t');
-  expectRefused(withSection('index', decodeFile(other.snapshot()).index), 'sessions');
+  expectRefused(withSection('index', decodeSections(SNAPSHOT, other.snapshot()).index), 'sessions');
 });
 
 describe('a refused restore keeps no second index', () => {
