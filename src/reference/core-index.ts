@@ -1,4 +1,5 @@
 import {
+  type CoreEngineNames,
   type CoreIndex,
   type CoreIndexOptions,
   type CoreStats,
@@ -8,6 +9,7 @@ import {
   STATUS,
 } from '../native/seam.js';
 import { expireBlocks } from './bounds.js';
+import { ReferenceEngineNames } from './engine-names.js';
 import { clearResult } from './feed-result.js';
 import { emptySlot, emptyState, type IndexState, type Slot } from './index-state.js';
 import { describeState, findBrokenInvariant } from './inspect.js';
@@ -266,6 +268,10 @@ class ReferenceIndex implements CoreIndex {
 
   stats(): CoreStats {
     return readStats(this.#state);
+  }
+
+  createEngineNames(countsCopies: boolean): CoreEngineNames {
+    return new ReferenceEngineNames(this, this.#hasher, countsCopies);
   }
 
   // ------------------------------------------------------------------------------------------------- whole index
