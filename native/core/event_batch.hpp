@@ -74,6 +74,7 @@ struct EventBatch {
 };
 
 /// False, with nothing to be read: no usual batch.
-[[nodiscard]] bool read_events(std::span<const uint8_t> payload, const EventColumns& columns, EventBatch& batch);
+[[nodiscard]] bool read_events(std::span<const uint8_t> payload, const EventColumns& columns,
+                               EventBatch& batch);
 
 }  // namespace kvidx
