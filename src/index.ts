@@ -16,6 +16,7 @@ export {
   type EngineHashScheme,
 } from './hash/engine-hashes.js';
 export type { ExtraKeys } from './hash/extra-keys.js';
+export { multimodalKey } from './hash/multimodal-key.js';
 export { encodeNamespace, type Namespace, namespaceRoot } from './hash/namespace.js';
 export { type AppendOptions, SessionHasher } from './hash/session-hasher.js';
 export * from './kv-index/index.js';

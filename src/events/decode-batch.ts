@@ -70,7 +70,7 @@ function readEvents(cursor: MsgpackCursor): Events {
   for (let index = 0; index < items; index++) {
     const bytes = cursor.next();
     try {
-      const event = decodeEvent(readEvent(bytes));
+      const event = decodeEventBytes(bytes);
       if (event === undefined) read.unknown++;
       else read.events.push(event);
     } catch (error) {
@@ -79,6 +79,11 @@ function readEvents(cursor: MsgpackCursor): Events {
     }
   }
   return read;
+}
+
+/** One event of a batch. Undefined: its tag is not known. Throws EventProblem. */
+export function decodeEventBytes(bytes: Uint8Array): KvEvent | undefined {
+  return decodeEvent(readEvent(bytes));
 }
 
 /** The decoder refuses what a cursor does not look at: keys of maps that are no text, dates of a wrong length. */

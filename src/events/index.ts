@@ -1,4 +1,22 @@
 export { decodeEventBatch } from './decode-batch.js';
+export { EventFeed } from './feed/event-feed.js';
+export type { FollowedEngine } from './feed/followed-engine.js';
+export { MEDIUM_TIERS } from './feed/mediums.js';
+export type {
+  AppliedBlocks,
+  AppliedCounts,
+  AppliedEvents,
+  ApplyOptions,
+  EventFeedOptions,
+  FollowedRankStats,
+} from './feed/types.js';
+export type {
+  DegradedReason,
+  StreamEffect,
+  StreamMessage,
+  StreamPosition,
+  StreamSink,
+} from './stream/types.js';
 export { decodeTensorRtEvents } from './tensorrt.js';
 export type {
   BadEvent,

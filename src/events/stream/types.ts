@@ -24,22 +24,26 @@ export interface StreamSink {
   degraded(reason: DegradedReason | undefined): void;
 }
 
+export const DEGRADED_REASONS = [
+  'late-start',
+  'gap',
+  'replay-too-short',
+  'replay-failed',
+  'damaged',
+  'unconfirmed',
+] as const;
+
 /**
  * Why what is known of an engine may differ from what it holds.
  * - `late-start`: its first messages were not heard, and no replay gave them
  * - `gap`: messages are missing; those that can be had are being asked for
- * - `replay-too-short`: messages are missing that the engine no longer has, or never sent
+ * - `replay-too-short`: messages are missing that the engine no longer has, never sent, or did not give in time
  * - `replay-failed`: messages are missing, and the replay endpoint does not answer (it is asked again)
  * - `damaged`: a message or event could not be read
- * - `unconfirmed`: the engine no longer knows the last message that was heard: it may have begun anew
+ * - `unconfirmed`: nothing tells that the engine still holds what is known: it was not heard yet, the connection was lost, or
+ *   the engine no longer knows the last message that was heard
  */
-export type DegradedReason =
-  | 'late-start'
-  | 'gap'
-  | 'replay-too-short'
-  | 'replay-failed'
-  | 'damaged'
-  | 'unconfirmed';
+export type DegradedReason = (typeof DEGRADED_REASONS)[number];
 
 /** How far a stream has come: what it takes to go on after a restart of this process. */
 export interface StreamPosition {

@@ -1,6 +1,6 @@
 import { invalidArgType, outOfRange } from '../../errors.js';
+import { guarded } from '../../guarded.js';
 import { checkDelay, checkFunction, checkInteger, checkTime } from '../../validate.js';
-import { guarded } from '../guarded.js';
 import { checkTargetFpp, DEFAULT_TARGET_FPP } from '../sizing.js';
 import { checkTransport } from '../transport/transport.js';
 import type { ResidentBlocks, SketchPublisherOptions } from '../types.js';

@@ -1,7 +1,7 @@
 import { invalidArgType } from '../../errors.js';
+import { guarded } from '../../guarded.js';
 import { DEFAULT_BLOCK_SIZE } from '../../hash/block-hasher.js';
 import { checkDelay, checkFunction, checkInteger, checkName, checkTime } from '../../validate.js';
-import { guarded } from '../guarded.js';
 import { checkTransport } from '../transport/transport.js';
 import type { SketchSubscriberOptions } from '../types.js';
 import { type CarefulTransport, carefully } from './careful-transport.js';

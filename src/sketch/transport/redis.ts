@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { KvidxError } from '../../errors.js';
+import { guarded } from '../../guarded.js';
 import { checkBytes, checkDelay, checkFunction, checkName } from '../../validate.js';
-import { guarded } from '../guarded.js';
 import { checkRedisOptions, type RedisSettings, type RedisTransportOptions } from './redis-options.js';
 import { RedisSubscriptions } from './redis-subscriptions.js';
 import type { SketchTransport, SubscriptionWatch } from './transport.js';

@@ -1,0 +1,35 @@
+/**
+ * Kinds of attention whose blocks hold a whole prefix. Layers of the others (sliding windows, state spaces, …) keep a part
+ * of it, in groups of their own that store and remove the same blocks.
+ */
+const MAIN_KINDS: ReadonlySet<string> = new Set(['full_attention', 'mla_attention', 'sink_full_attention']);
+
+/** No model has so many groups of layers; what an engine says beyond is not learned. */
+const MAX_GROUPS = 256;
+
+/** Which groups of one rank's layers are the main ones: removals tell a group but not its kind, stores tell both. */
+export class AttentionGroups {
+  readonly #isMain = new Map<number, boolean>();
+
+  /** Of a store. `group` −1: none was sent. */
+  learn(group: number, kind: string | undefined): boolean {
+    if (kind === undefined) return this.isMain(group);
+    const isMain = MAIN_KINDS.has(kind);
+    if (group >= 0 && (this.#isMain.size < MAX_GROUPS || this.#isMain.has(group)))
+      this.#isMain.set(group, isMain);
+    return isMain;
+  }
+
+  /** A group of which no store told the kind is the main one if it is the first. */
+  isMain(group: number): boolean {
+    return this.#isMain.get(group) ?? group <= 0;
+  }
+
+  entries(): [number, boolean][] {
+    return [...this.#isMain];
+  }
+
+  load(entries: readonly (readonly [number, boolean])[]): void {
+    for (const [group, isMain] of entries) this.#isMain.set(group, isMain);
+  }
+}

@@ -1,0 +1,174 @@
+import type { EngineFeed } from '../../kv-index/engine-feeds.js';
+import { type OpenIndex, openIndex } from '../../kv-index/kv-index.js';
+import { TIERS, type Tier, type WorkerHandle } from '../../kv-index/workers.js';
+import {
+  APPLIED_LENGTH,
+  type CoreEngineNames,
+  type EventColumns,
+  type FlatExtraKeys,
+  STATUS,
+  TIER_COUNT,
+} from '../../native/seam.js';
+import type { DegradedReason } from '../stream/types.js';
+import { AttentionGroups } from './attention-groups.js';
+import type { FeedContext } from './context.js';
+import { type Plan, Planner } from './plan.js';
+import { addApplied, addTally, emptyTally, type Tally } from './tally.js';
+import { clearStep } from './typed-step.js';
+import type { FollowedRankStats } from './types.js';
+
+/** How many media without a tier are remembered, for people to see. */
+const REFUSED_MEDIUMS = 8;
+
+/** Filled and read within one call. */
+const result = new Float64Array(APPLIED_LENGTH);
+
+/** One rank of a worker in the index: a slot for each tier, and what the engine calls its blocks. */
+export class FollowedRank implements EngineFeed {
+  readonly worker: string;
+  readonly dpRank: number;
+  readonly groups = new AttentionGroups();
+  readonly names: CoreEngineNames;
+  lastEventMs: number | undefined;
+  lagMs: number | undefined;
+  degraded: DegradedReason | undefined;
+  refusedBlockSize: number | undefined;
+  readonly #context: FeedContext;
+  readonly #handles: WorkerHandle[] = [];
+  readonly #slots = new Uint32Array(2 * TIER_COUNT);
+  readonly #refusedMediums = new Set<string>();
+  readonly #sums = emptyTally();
+  #messages = 0;
+  #badEvents = 0;
+
+  /** ERR_KVIDX_CAPACITY: the index has the worker with blocks that are not counted, or with a capacity. */
+  constructor(context: FeedContext, worker: string, dpRank: number) {
+    this.#context = context;
+    this.worker = worker;
+    this.dpRank = dpRank;
+    this.names = openIndex(context.index).core.createEngineNames(context.countsCopies);
+    this.#addTier(TIERS.indexOf('gpu'));
+  }
+
+  /** The index; ERR_KVIDX_CLOSED, ERR_KVIDX_UNKNOWN_WORKER: the worker was removed from it, or the index restored. */
+  open(): OpenIndex {
+    const open = openIndex(this.#context.index);
+    for (const handle of this.#handles) open.incarnationOf(handle);
+    return open;
+  }
+
+  planner(tally: Tally): Planner {
+    const { blockSize, tiers, namespaces, loraNames } = this.#context;
+    const context = {
+      blockSize,
+      groups: this.groups,
+      tiers,
+      rootOf: (lora: string | undefined, salt: string | undefined) => namespaces.root(lora, salt),
+      loraNames,
+      refuseMedium: (medium: string) => this.#refuse(medium),
+    };
+    return new Planner(context, tally);
+  }
+
+  /** Of a rank that `open` has found alive. */
+  carryOut({ columns, events, typed, tiers }: Plan, tally: Tally, nowMs: number): void {
+    for (let tier = 0; tier < TIER_COUNT; tier++) if (tiers & (1 << tier)) this.#addTier(tier);
+    const { plain } = this.#context.namespaces;
+    let first = 0;
+    for (const [index, step] of typed) {
+      if (columns && first < index) this.#apply(columns, first, index, plain, undefined, tally, nowMs);
+      if (step) this.#apply(step.columns, 0, 1, step.root, step.extra, tally, nowMs);
+      first = index + 1;
+    }
+    if (columns && first < events) this.#apply(columns, first, events, plain, undefined, tally, nowMs);
+  }
+
+  /** Blocks that were there. */
+  clear(): number {
+    this.open();
+    const tally = emptyTally();
+    const { columns, root } = clearStep();
+    this.#apply(columns, 0, 1, root, undefined, tally, 0);
+    return tally.cleared;
+  }
+
+  note(tally: Tally, bad: number, nowMs: number, timestampMs: number | undefined): void {
+    addTally(this.#sums, tally);
+    this.#messages++;
+    this.#badEvents += bad;
+    this.lastEventMs = nowMs;
+    this.lagMs = timestampMs === undefined ? undefined : nowMs - timestampMs;
+  }
+
+  stats(): FollowedRankStats {
+    const { index } = this.#context;
+    this.open();
+    const residentBlocks: Partial<Record<Tier, number>> = {};
+    for (const handle of this.#handles) residentBlocks[handle.tier] = index.residentBlocks(handle);
+    return {
+      worker: this.worker,
+      dpRank: this.dpRank,
+      residentBlocks,
+      messages: this.#messages,
+      badEvents: this.#badEvents,
+      ...this.#sums,
+      names: this.names.size(),
+      usedBytes: this.names.usedBytes(),
+      lastEventMs: this.lastEventMs,
+      lagMs: this.lagMs,
+      degraded: this.degraded,
+      refusedBlockSize: this.refusedBlockSize,
+      refusedMediums: [...this.#refusedMediums],
+    };
+  }
+
+  /** Its workers leave the index, but those that somebody removed before. */
+  leave(): void {
+    const { index } = this.#context;
+    const live = new Set(index.workers());
+    for (const handle of this.#handles) if (live.has(handle)) index.removeWorker(handle);
+  }
+
+  /** A tier that a saved rank had. */
+  restoreTiers(tiers: readonly Tier[]): void {
+    for (const tier of tiers) this.#addTier(TIERS.indexOf(tier));
+  }
+
+  get tiers(): Tier[] {
+    return this.#handles.map(({ tier }) => tier);
+  }
+
+  #apply(
+    columns: EventColumns,
+    first: number,
+    end: number,
+    root: bigint,
+    extra: FlatExtraKeys | undefined,
+    tally: Tally,
+    nowMs: number,
+  ): void {
+    const { blockSize } = this.#context;
+    const status = this.names.apply(columns, first, end, this.#slots, root, blockSize, extra, nowMs, result);
+    if (status !== STATUS.ok) this.open(); // throws: nothing else can be wrong with a slot
+    addApplied(tally, result);
+  }
+
+  #addTier(place: number): void {
+    if (this.#slots[2 * place + 1] !== 0) return;
+    const { index } = this.#context;
+    const handle = index.addWorker(this.worker, {
+      dpRank: this.dpRank,
+      tier: TIERS[place]!,
+      referenceCounts: true, // two hashes of an engine may mean one block here
+    });
+    const open = openIndex(index);
+    open.feeds.set(handle, this);
+    this.#handles.push(handle);
+    this.#slots[2 * place] = handle.slot;
+    this.#slots[2 * place + 1] = open.incarnationOf(handle);
+  }
+
+  #refuse(medium: string): void {
+    if (this.#refusedMediums.size < REFUSED_MEDIUMS) this.#refusedMediums.add(medium);
+  }
+}
