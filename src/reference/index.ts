@@ -2,6 +2,7 @@ import type { Seam } from '../native/seam.js';
 import { createReferenceApcCounter } from './apc-counter.js';
 import { createReferenceBloomPath } from './bloom.js';
 import { createReferenceIndex } from './core-index.js';
+import { readEvents } from './event-batch.js';
 import { createReferenceHasher } from './hash.js';
 import { createReferenceFrameReader } from './sketch-frame.js';
 import { scanTraceRow } from './trace-row.js';
@@ -20,6 +21,7 @@ export async function createReferenceSeam(): Promise<Seam> {
     scanTraceRow,
     bloomPaths: [createReferenceBloomPath(hasher)],
     readFrame: createReferenceFrameReader(hasher),
+    readEvents,
     createIndex: (options) => createReferenceIndex(options, hasher),
     createApcCounter: (capacities) => createReferenceApcCounter(capacities, hasher),
   };
