@@ -12,6 +12,7 @@ const shared = [
   'test/cases/**/*.test.ts',
   'test/hash/**/*.test.ts',
   'test/sketch/**/*.test.ts',
+  'test/events/feed/**/*.test.ts',
 ];
 
 export default defineConfig({
