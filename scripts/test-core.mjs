@@ -3,7 +3,7 @@
 //
 //   node scripts/test-core.mjs [--sanitize] [--operations 300000] [--inputs 200000] [--seed 1]
 //
-// --operations: on indexes; --inputs: sketch frames.
+// --operations: on indexes; --inputs: sketch frames, and as many messages of KV events.
 // --sanitize: under AddressSanitizer and UndefinedBehaviorSanitizer. Exit status 1: something failed.
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
@@ -39,7 +39,9 @@ run(
   readdirSync(join(tests, 'corpus')).map((name) => join(tests, 'corpus', name)),
 );
 run(fuzz, ['--seed', values.seed, '--operations', values.operations]);
-run(join(build, 'test', 'frame_fuzz'), ['--seed', values.seed, '--inputs', values.inputs]);
+for (const reader of ['frame_fuzz', 'event_fuzz']) {
+  run(join(build, 'test', reader), ['--seed', values.seed, '--inputs', values.inputs]);
+}
 
 function run(command, args) {
   const { status, error } = spawnSync(command, args, { stdio: 'inherit' });
