@@ -11,6 +11,12 @@ export interface CatalogueEntry {
 
 export const catalogue: readonly CatalogueEntry[] = [
   {
+    name: 'events',
+    description: 'KV events of an engine: decoded and applied, against a follower in plain JavaScript',
+    file: new URL('./scenarios/events.js', import.meta.url),
+    replaysTrace: true,
+  },
+  {
     name: 'hash',
     description: 'tokens to seq hashes: native against xxhash-wasm; appending to a session',
     file: new URL('./scenarios/hash.js', import.meta.url),

@@ -1,25 +1,20 @@
 import { KvidxError } from '../../errors.js';
+import type { EventColumns } from '../../native/seam.js';
 import { checkBytes, checkInteger, checkOptions, checkTime } from '../../validate.js';
 import { decodeEventBatch } from '../decode-batch.js';
 import { decodeTensorRtEvents } from '../tensorrt.js';
-import type { BadEvent, KvEvent } from '../types.js';
+import type { KvEvent } from '../types.js';
 import { AttentionWindows } from './attention-windows.js';
 import type { FeedContext } from './context.js';
 import { EventReader } from './event-reader.js';
 import { FeedStream } from './feed-stream.js';
 import { FollowedRank } from './followed-rank.js';
 import { OtherBlockSize } from './other-block-size.js';
-import type { Plan, Planner } from './plan.js';
-import { addTally, emptyTally } from './tally.js';
+import type { Planner, TypedSteps } from './plan.js';
+import { AppliedMessage } from './tally.js';
 import type { AppliedEvents, ApplyOptions, FollowedRankStats } from './types.js';
 
 const MAX_DP_RANK = 65_535;
-
-/** What a message said, for who hands messages on. */
-export interface AppliedMessage extends AppliedEvents {
-  readonly dpRank: number;
-  readonly isCleared: boolean;
-}
 
 /**
  * One worker whose engine tells what it holds. `EventFeed.follow` makes it. Every method throws ERR_KVIDX_UNKNOWN_WORKER
@@ -53,15 +48,16 @@ export class FollowedEngine {
   applyMessage(payload: Uint8Array, { dpRank, nowMs }: Required<ApplyOptions>): AppliedMessage {
     const batch = this.#reader.read(checkBytes(payload, 'payload'));
     if (batch) {
-      const rank = batch.dpRank ?? dpRank;
-      return this.#carryOut(rank, nowMs, batch.timestampMs, (planner) =>
-        planner.planColumns(this.#reader, batch),
-      );
+      const message = new AppliedMessage(batch.dpRank ?? dpRank, batch.timestampMs);
+      const reader = this.#reader;
+      this.#carryOut(message, batch.columns, nowMs, (planner) => planner.planColumns(message, reader, batch));
+      return message;
     }
     const decoded = decodeEventBatch(payload);
     const { timestampMs, events, unknown, bad } = decoded;
-    const applied = this.#applyTyped(decoded.dpRank ?? dpRank, nowMs, timestampMs, events);
-    return withUntyped(applied, unknown, bad);
+    const message = this.#applyTyped(decoded.dpRank ?? dpRank, nowMs, timestampMs, events);
+    message.addUntyped(unknown, bad);
+    return message;
   }
 
   /** Applies events that were decoded elsewhere. Errors as `apply`. */
@@ -72,21 +68,26 @@ export class FollowedEngine {
 
   /**
    * Applies events of TensorRT-LLM's JSON (see `decodeTensorRtEvents`), those of the largest attention window. Partial
-   * blocks are left out, and their removals count as `unknown`. Errors as `apply`; events of one rank before a block of
-   * another size are applied.
+   * blocks are left out, and their removals count as `unknown`. Of an event that could be decoded but not applied, `bad` has
+   * the event id. Errors as `apply`; events before a block of another size are applied.
    */
   applyTensorRt(json: string | object, options?: ApplyOptions): AppliedEvents {
     const { dpRank, nowMs } = readOptions(options);
     const decoded = decodeTensorRtEvents(json);
-    let sum: AppliedEvents = { ...emptyTally(), timestampMs: undefined, bad: [] };
-    for (const { dpRank: told, windowSize, events } of decoded.events) {
+    const sum = new AppliedMessage(dpRank, undefined);
+    for (const { eventId, dpRank: told, windowSize, events } of decoded.events) {
       const rank = told ?? dpRank;
       const window = this.#windows.meet(rank, windowSize);
       if (window === 'larger') this.#rank(rank).clear();
-      if (window === 'smaller') sum = { ...sum, otherGroups: sum.otherGroups + events.length };
-      else sum = joined(sum, this.#applyTyped(rank, nowMs, undefined, events));
+      if (window === 'smaller') sum.otherGroups += events.length;
+      else {
+        const message = this.#applyTyped(rank, nowMs, undefined, events);
+        sum.add(message);
+        sum.addBad(message.bad.map(({ problem }) => ({ index: eventId, problem })));
+      }
     }
-    return withUntyped(sum, decoded.unknown, decoded.bad);
+    sum.addUntyped(decoded.unknown, decoded.bad);
+    return sum;
   }
 
   /** The engine holds nothing any more, in no tier: one rank, or all. Answers the blocks that it held. */
@@ -170,30 +171,27 @@ export class FollowedEngine {
     timestampMs: number | undefined,
     events: readonly KvEvent[],
   ): AppliedMessage {
-    return this.#carryOut(dpRank, nowMs, timestampMs, (planner) => planner.planTyped(events));
+    const message = new AppliedMessage(dpRank, timestampMs);
+    this.#carryOut(message, undefined, nowMs, (planner) => planner.planTyped(message, events));
+    return message;
   }
 
   #carryOut(
-    dpRank: number,
+    message: AppliedMessage,
+    columns: EventColumns | undefined,
     nowMs: number,
-    timestampMs: number | undefined,
-    plan: (planner: Planner) => Plan,
-  ): AppliedMessage {
-    const rank = this.#rank(dpRank);
-    rank.open();
-    const tally = emptyTally();
-    let planned: Plan;
+    plan: (planner: Planner) => TypedSteps,
+  ): void {
+    const rank = this.#rank(message.dpRank);
+    rank.check();
+    let steps: TypedSteps;
     try {
-      planned = plan(rank.planner(tally));
+      steps = plan(rank.planner);
     } catch (error) {
       if (error instanceof OtherBlockSize) rank.refusedBlockSize = error.blockSize;
       throw error;
     }
-    const { events, bad, isCleared } = planned;
-    tally.events = events;
-    rank.carryOut(planned, tally, nowMs);
-    rank.note(tally, bad.length, nowMs, timestampMs);
-    return { ...tally, timestampMs, bad, dpRank, isCleared };
+    rank.carryOut(message, steps, columns, nowMs);
   }
 }
 
@@ -204,21 +202,4 @@ function readOptions(options: ApplyOptions | undefined): Required<ApplyOptions> 
 
 export function checkRank(dpRank: unknown): number {
   return checkInteger('dpRank', dpRank, 0, MAX_DP_RANK);
-}
-
-/** With what the decoder left out. */
-function withUntyped<T extends AppliedEvents>(applied: T, unknown: number, bad: readonly BadEvent[]): T {
-  return {
-    ...applied,
-    events: applied.events + unknown + bad.length,
-    unknownTags: applied.unknownTags + unknown,
-    bad: [...applied.bad, ...bad],
-  };
-}
-
-function joined(sum: AppliedEvents, more: AppliedEvents): AppliedEvents {
-  const tally = { ...emptyTally() };
-  addTally(tally, sum);
-  addTally(tally, more);
-  return { ...tally, timestampMs: undefined, bad: [...sum.bad, ...more.bad] };
 }

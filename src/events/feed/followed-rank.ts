@@ -1,5 +1,5 @@
 import type { EngineFeed } from '../../kv-index/engine-feeds.js';
-import { type OpenIndex, openIndex } from '../../kv-index/kv-index.js';
+import { openIndex } from '../../kv-index/kv-index.js';
 import { TIERS, type Tier, type WorkerHandle } from '../../kv-index/workers.js';
 import {
   APPLIED_LENGTH,
@@ -12,8 +12,8 @@ import {
 import type { DegradedReason } from '../stream/types.js';
 import { AttentionGroups } from './attention-groups.js';
 import type { FeedContext } from './context.js';
-import { type Plan, Planner } from './plan.js';
-import { addApplied, addTally, emptyTally, type Tally } from './tally.js';
+import { Planner, type TypedSteps } from './plan.js';
+import { type AppliedMessage, Tally } from './tally.js';
 import { clearStep } from './typed-step.js';
 import type { FollowedRankStats } from './types.js';
 
@@ -28,16 +28,19 @@ export class FollowedRank implements EngineFeed {
   readonly worker: string;
   readonly dpRank: number;
   readonly groups = new AttentionGroups();
+  readonly planner: Planner;
   readonly names: CoreEngineNames;
   lastEventMs: number | undefined;
-  lagMs: number | undefined;
   degraded: DegradedReason | undefined;
   refusedBlockSize: number | undefined;
   readonly #context: FeedContext;
   readonly #handles: WorkerHandle[] = [];
   readonly #slots = new Uint32Array(2 * TIER_COUNT);
   readonly #refusedMediums = new Set<string>();
-  readonly #sums = emptyTally();
+  readonly #sums = new Tally();
+  #lagMs: number | undefined;
+  /** Of the index, when all handles were alive. */
+  #membership = -1;
   #messages = 0;
   #badEvents = 0;
 
@@ -46,63 +49,69 @@ export class FollowedRank implements EngineFeed {
     this.#context = context;
     this.worker = worker;
     this.dpRank = dpRank;
+    const { blockSize, tiers, namespaces, loraNames } = context;
+    this.planner = new Planner({
+      blockSize,
+      groups: this.groups,
+      tiers,
+      rootOf: (lora, salt) => namespaces.root(lora, salt),
+      loraNames,
+      refuseMedium: (medium) => this.#refuse(medium),
+    });
     this.names = openIndex(context.index).core.createEngineNames(context.countsCopies);
     this.#addTier(TIERS.indexOf('gpu'));
   }
 
-  /** The index; ERR_KVIDX_CLOSED, ERR_KVIDX_UNKNOWN_WORKER: the worker was removed from it, or the index restored. */
-  open(): OpenIndex {
+  /** ERR_KVIDX_CLOSED, ERR_KVIDX_UNKNOWN_WORKER: the worker was removed from the index, or the index restored. */
+  check(): void {
+    const { membership } = this.#context.index;
+    if (membership === this.#membership) return;
     const open = openIndex(this.#context.index);
     for (const handle of this.#handles) open.incarnationOf(handle);
-    return open;
+    this.#membership = membership;
   }
 
-  planner(tally: Tally): Planner {
-    const { blockSize, tiers, namespaces, loraNames } = this.#context;
-    const context = {
-      blockSize,
-      groups: this.groups,
-      tiers,
-      rootOf: (lora: string | undefined, salt: string | undefined) => namespaces.root(lora, salt),
-      loraNames,
-      refuseMedium: (medium: string) => this.#refuse(medium),
-    };
-    return new Planner(context, tally);
-  }
-
-  /** Of a rank that `open` has found alive. */
-  carryOut({ columns, events, typed, tiers }: Plan, tally: Tally, nowMs: number): void {
+  /** Applies what was planned, of a rank that `check` has found alive; `columns` undefined: all events are typed. */
+  carryOut(
+    message: AppliedMessage,
+    steps: TypedSteps,
+    columns: EventColumns | undefined,
+    nowMs: number,
+  ): void {
+    const { tiers } = this.planner;
     for (let tier = 0; tier < TIER_COUNT; tier++) if (tiers & (1 << tier)) this.#addTier(tier);
     const { plain } = this.#context.namespaces;
     let first = 0;
-    for (const [index, step] of typed) {
-      if (columns && first < index) this.#apply(columns, first, index, plain, undefined, tally, nowMs);
-      if (step) this.#apply(step.columns, 0, 1, step.root, step.extra, tally, nowMs);
+    for (const [index, step] of steps) {
+      if (columns && first < index) this.#apply(columns, first, index, plain, undefined, message, nowMs);
+      if (step) this.#apply(step.columns, 0, 1, step.root, step.extra, message, nowMs);
       first = index + 1;
     }
-    if (columns && first < events) this.#apply(columns, first, events, plain, undefined, tally, nowMs);
+    const { events } = message;
+    if (columns && first < events) this.#apply(columns, first, events, plain, undefined, message, nowMs);
+    this.#note(message, nowMs);
   }
 
   /** Blocks that were there. */
   clear(): number {
-    this.open();
-    const tally = emptyTally();
+    this.check();
+    const tally = new Tally();
     const { columns, root } = clearStep();
     this.#apply(columns, 0, 1, root, undefined, tally, 0);
     return tally.cleared;
   }
 
-  note(tally: Tally, bad: number, nowMs: number, timestampMs: number | undefined): void {
-    addTally(this.#sums, tally);
+  #note(message: AppliedMessage, nowMs: number): void {
+    this.#sums.add(message);
     this.#messages++;
-    this.#badEvents += bad;
+    this.#badEvents += message.bad.length;
     this.lastEventMs = nowMs;
-    this.lagMs = timestampMs === undefined ? undefined : nowMs - timestampMs;
+    this.#lagMs = message.timestampMs === undefined ? undefined : nowMs - message.timestampMs;
   }
 
   stats(): FollowedRankStats {
     const { index } = this.#context;
-    this.open();
+    this.check();
     const residentBlocks: Partial<Record<Tier, number>> = {};
     for (const handle of this.#handles) residentBlocks[handle.tier] = index.residentBlocks(handle);
     return {
@@ -115,7 +124,7 @@ export class FollowedRank implements EngineFeed {
       names: this.names.size(),
       usedBytes: this.names.usedBytes(),
       lastEventMs: this.lastEventMs,
-      lagMs: this.lagMs,
+      lagMs: this.#lagMs,
       degraded: this.degraded,
       refusedBlockSize: this.refusedBlockSize,
       refusedMediums: [...this.#refusedMediums],
@@ -149,8 +158,8 @@ export class FollowedRank implements EngineFeed {
   ): void {
     const { blockSize } = this.#context;
     const status = this.names.apply(columns, first, end, this.#slots, root, blockSize, extra, nowMs, result);
-    if (status !== STATUS.ok) this.open(); // throws: nothing else can be wrong with a slot
-    addApplied(tally, result);
+    if (status !== STATUS.ok) this.check(); // throws: nothing else can be wrong with a slot
+    tally.addApplied(result);
   }
 
   #addTier(place: number): void {

@@ -1,4 +1,4 @@
-import { EVENT, EVENT_KIND, EVENT_PLACES, type EventColumns } from '../../native/seam.js';
+import { EVENT, EVENT_KIND, EVENT_PLACES } from '../../native/seam.js';
 import { decodeEventBytes } from '../decode-batch.js';
 import { EventProblem } from '../fields.js';
 import type { BadEvent, KvEvent } from '../types.js';
@@ -6,7 +6,7 @@ import type { AttentionGroups } from './attention-groups.js';
 import type { EventReader, ReadBatch } from './event-reader.js';
 import type { TierPlaces } from './mediums.js';
 import { OtherBlockSize } from './other-block-size.js';
-import type { Tally } from './tally.js';
+import type { AppliedMessage } from './tally.js';
 import { type TypedStep, typedStep } from './typed-step.js';
 
 /*
@@ -26,37 +26,43 @@ export interface PlanContext {
   readonly refuseMedium: (medium: string) => void;
 }
 
-export interface Plan {
-  /** Rows are applied to the tier that stands in them. Undefined: all events are typed. */
-  readonly columns: EventColumns | undefined;
-  readonly events: number;
-  /** Events that are applied one by one, by their place; undefined: left out. */
-  readonly typed: ReadonlyMap<number, TypedStep | undefined>;
-  /** A bit for each tier that is needed. */
-  readonly tiers: number;
-  readonly bad: readonly BadEvent[];
-  readonly isCleared: boolean;
-}
+/** Events that are applied one by one, by their place in the message; undefined: left out. */
+export type TypedSteps = ReadonlyMap<number, TypedStep | undefined>;
 
+const NO_STEPS: TypedSteps = new Map();
 const NO_TIER = -1;
 
+/** Plans one message after the other, of one rank. What it leaves out is counted in the message's tally. */
 export class Planner {
   readonly #context: PlanContext;
-  readonly #tally: Tally;
-  readonly #typed = new Map<number, TypedStep | undefined>();
-  readonly #bad: BadEvent[] = [];
-  #tiers = 0;
-  #isCleared = false;
+  #message: AppliedMessage | undefined;
+  #steps: Map<number, TypedStep | undefined> | undefined;
+  #bad: BadEvent[] | undefined;
+  /** A bit for each tier that the message needs. */
+  tiers = 0;
 
-  constructor(context: PlanContext, tally: Tally) {
+  constructor(context: PlanContext) {
     this.#context = context;
-    this.#tally = tally;
   }
 
-  /** ERR_KVIDX_BLOCK_SIZE. */
-  planColumns(reader: EventReader, batch: ReadBatch): Plan {
+  #begin(message: AppliedMessage, events: number): void {
+    this.#message = message;
+    this.#steps = undefined;
+    this.#bad = undefined;
+    this.tiers = 0;
+    message.events = events;
+  }
+
+  #end(message: AppliedMessage): TypedSteps {
+    if (this.#bad) message.bad = this.#bad;
+    return this.#steps ?? NO_STEPS;
+  }
+
+  /** Writes into each row where it goes. ERR_KVIDX_BLOCK_SIZE. */
+  planColumns(message: AppliedMessage, reader: EventReader, batch: ReadBatch): TypedSteps {
     const { columns, events, payload } = batch;
     const { rows } = columns;
+    this.#begin(message, events);
     for (let i = 0, at = 0; i < events; i++, at += EVENT_PLACES) {
       const kind = rows[at + EVENT.kind]!;
       if (kind === EVENT_KIND.odd) {
@@ -76,27 +82,28 @@ export class Planner {
         }
       }
     }
-    return this.#plan(columns, events);
+    return this.#end(message);
   }
 
   /** ERR_KVIDX_BLOCK_SIZE. */
-  planTyped(events: readonly KvEvent[]): Plan {
+  planTyped(message: AppliedMessage, events: readonly KvEvent[]): TypedSteps {
+    this.#begin(message, events.length);
     events.forEach((event, i) => {
       this.#planOne(i, () => event);
     });
-    return this.#plan(undefined, events.length);
+    return this.#end(message);
   }
 
   // Of one event: the place of its tier, or NO_TIER.
 
   cleared(): number {
-    this.#isCleared = true;
+    this.#message!.isCleared = true;
     return 0;
   }
 
   removed(medium: string | undefined, group: number): number {
     if (this.#context.groups.isMain(group)) return this.#tierOf(medium);
-    this.#tally.otherGroups++;
+    this.#message!.otherGroups++;
     return NO_TIER;
   }
 
@@ -109,7 +116,7 @@ export class Planner {
   ): number {
     const { groups, blockSize: own } = this.#context;
     if (!groups.learn(group, spec)) {
-      this.#tally.otherGroups++;
+      this.#message!.otherGroups++;
       return NO_TIER;
     }
     if (blockSize !== undefined && blockSize !== own) throw new OtherBlockSize(blockSize, own);
@@ -120,33 +127,24 @@ export class Planner {
     const tier = this.#context.tiers.get(medium ?? 'GPU');
     if (tier === undefined) {
       this.#context.refuseMedium(medium!);
-      this.#tally.unknownMediums++;
+      this.#message!.unknownMediums++;
       return NO_TIER;
     }
-    this.#tiers |= 1 << tier;
+    this.tiers |= 1 << tier;
     return tier;
   }
 
   #planOne(index: number, decode: () => KvEvent | undefined): void {
+    this.#steps ??= new Map();
     try {
       const event = decode();
-      if (event === undefined) this.#tally.unknownTags++;
-      this.#typed.set(index, event && typedStep(event, this, this.#context));
+      if (event === undefined) this.#message!.unknownTags++;
+      this.#steps.set(index, event && typedStep(event, this, this.#context));
     } catch (error) {
       if (!(error instanceof EventProblem)) throw error;
-      this.#typed.set(index, undefined);
+      this.#steps.set(index, undefined);
+      this.#bad ??= [];
       this.#bad.push({ index, problem: error.message });
     }
-  }
-
-  #plan(columns: EventColumns | undefined, events: number): Plan {
-    return {
-      columns,
-      events,
-      typed: this.#typed,
-      tiers: this.#tiers,
-      bad: this.#bad,
-      isCleared: this.#isCleared,
-    };
   }
 }

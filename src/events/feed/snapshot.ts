@@ -50,7 +50,7 @@ export function saveFeed(context: FeedContext, engines: ReadonlyMap<string, Foll
   const saved: SavedEngine[] = [];
   for (const [worker, engine] of engines) {
     const ranks = engine.ranks().map((rank): SavedRank => {
-      rank.open();
+      rank.check();
       const { names, seqs, copies } = rank.names.entries();
       for (const column of [names, seqs, copies]) parts.push(bytesOf(column));
       return { dpRank: rank.dpRank, tiers: rank.tiers, groups: rank.groups.entries(), names: names.length };

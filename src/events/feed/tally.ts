@@ -1,35 +1,76 @@
 import { APPLIED } from '../../native/seam.js';
-import type { AppliedCounts } from './types.js';
+import type { BadEvent } from '../types.js';
+import type { AppliedCounts, AppliedEvents } from './types.js';
 
-type Mutable = { -readonly [Name in keyof AppliedCounts]: number };
+/** Counts of one message, or of all so far. Fields by hand: adding them up is part of every message. */
+export class Tally implements AppliedCounts {
+  stored = 0;
+  duplicate = 0;
+  orphaned = 0;
+  rejected = 0;
+  evicted = 0;
+  unresolved = 0;
+  removed = 0;
+  unknown = 0;
+  cleared = 0;
+  events = 0;
+  otherGroups = 0;
+  unknownMediums = 0;
+  unknownTags = 0;
 
-const NAMES: readonly (keyof AppliedCounts)[] = [
-  ...(Object.keys(APPLIED) as (keyof typeof APPLIED)[]),
-  'events',
-  'otherGroups',
-  'unknownMediums',
-  'unknownTags',
-];
+  add(more: AppliedCounts): void {
+    this.stored += more.stored;
+    this.duplicate += more.duplicate;
+    this.orphaned += more.orphaned;
+    this.rejected += more.rejected;
+    this.evicted += more.evicted;
+    this.unresolved += more.unresolved;
+    this.removed += more.removed;
+    this.unknown += more.unknown;
+    this.cleared += more.cleared;
+    this.events += more.events;
+    this.otherGroups += more.otherGroups;
+    this.unknownMediums += more.unknownMediums;
+    this.unknownTags += more.unknownTags;
+  }
 
-export type Tally = Mutable;
-
-export function emptyTally(): Tally {
-  return Object.fromEntries(NAMES.map((name) => [name, 0])) as Tally;
+  /** What stands in the `result` of the core's `apply`. */
+  addApplied(result: Float64Array): void {
+    this.stored += result[APPLIED.stored]!;
+    this.duplicate += result[APPLIED.duplicate]!;
+    this.orphaned += result[APPLIED.orphaned]!;
+    this.rejected += result[APPLIED.rejected]!;
+    this.evicted += result[APPLIED.evicted]!;
+    this.unresolved += result[APPLIED.unresolved]!;
+    this.removed += result[APPLIED.removed]!;
+    this.unknown += result[APPLIED.unknown]!;
+    this.cleared += result[APPLIED.cleared]!;
+  }
 }
 
-export function addTally(sum: Tally, more: AppliedCounts): void {
-  for (const name of NAMES) sum[name] += more[name];
-}
+export const NONE_BAD: readonly BadEvent[] = [];
 
-/** What stands in the `result` of the core's `apply`. */
-export function addApplied(sum: Tally, result: Float64Array): void {
-  sum.stored += result[APPLIED.stored]!;
-  sum.duplicate += result[APPLIED.duplicate]!;
-  sum.orphaned += result[APPLIED.orphaned]!;
-  sum.rejected += result[APPLIED.rejected]!;
-  sum.evicted += result[APPLIED.evicted]!;
-  sum.unresolved += result[APPLIED.unresolved]!;
-  sum.removed += result[APPLIED.removed]!;
-  sum.unknown += result[APPLIED.unknown]!;
-  sum.cleared += result[APPLIED.cleared]!;
+/** What one message did; `dpRank` and `isCleared` are for who hands messages on. */
+export class AppliedMessage extends Tally implements AppliedEvents {
+  readonly dpRank: number;
+  timestampMs: number | undefined;
+  bad = NONE_BAD;
+  isCleared = false;
+
+  constructor(dpRank: number, timestampMs: number | undefined) {
+    super();
+    this.dpRank = dpRank;
+    this.timestampMs = timestampMs;
+  }
+
+  /** What the decoder left out. */
+  addUntyped(unknown: number, bad: readonly BadEvent[]): void {
+    this.events += unknown + bad.length;
+    this.unknownTags += unknown;
+    this.addBad(bad);
+  }
+
+  addBad(bad: readonly BadEvent[]): void {
+    if (bad.length > 0) this.bad = [...this.bad, ...bad];
+  }
 }
