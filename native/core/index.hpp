@@ -202,6 +202,8 @@ class Index {
                         std::span<uint32_t> out) const;
   void fair_within(SeqSpan seq, std::span<const uint32_t> lengths, std::span<double> out) const;
   bool contains(SeqHash) const;
+  /// out[i] = 1 where the slot holds seq[i], else 0.
+  void resident(uint32_t slot, SeqSpan seq, std::span<uint8_t> out) const;
   /// Ascending, or as they lie: sorting is nine tenths of the time.
   std::vector<SeqHash> enumerate(uint32_t slot, bool sorted = true) const;
   /// Of these, the ones whose one owner is the session.

@@ -236,6 +236,17 @@ bool Index::resident_somewhere(BlockRef ref) const {
   return false;
 }
 
+void Index::resident(uint32_t slot, SeqSpan seq, std::span<uint8_t> out) const {
+  constexpr size_t kAhead = 8;
+  for (size_t i = 0; i < seq.size(); ++i) {
+    if (i + kAhead < seq.size()) table_.prefetch(seq[i + kAhead]);
+    out[i] = 0;
+    const BlockRef ref = table_.find(runs_, seq[i]);
+    if (ref.found())
+      each_held(runs_[ref.run], slot, {ref.at, pos(ref.at + 1u)}, [&](Pos, Pos) { out[i] = 1; });
+  }
+}
+
 std::vector<SeqHash> Index::enumerate(uint32_t slot, bool sorted) const {
   std::vector<SeqHash> hashes;
   if (slot >= slots_.size() || !slots_[slot].live) return hashes;

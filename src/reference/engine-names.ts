@@ -79,7 +79,7 @@ export class ReferenceEngineNames implements CoreEngineNames {
     nowMs: number,
     result: Float64Array,
   ): number {
-    if (extra && end - first !== 1)
+    if (extra && extra.blocks.length > 0 && end - first !== 1)
       throw outOfRange('end - first', '1 where there are extra keys', end - first);
     const places = Array.from({ length: TIER_COUNT }, (_, tier) => ({
       slot: slots[2 * tier]!,

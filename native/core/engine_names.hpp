@@ -1,0 +1,130 @@
+// What one rank of an engine calls its blocks, and how its events change the index.
+//
+// Idea: an engine names blocks by hashes of its own, and later speaks of them by name alone. Token ids come once, with the
+// store: they are hashed here as ours, and name → seq hash is kept for as long as some tier has a copy (name_table.hpp).
+//
+//   stored    names  n0 n1 n2 n3 n4          parent's name → seed and predecessor; token ids → s0 … s4
+//             places  c  c  h  c  c          c: claimed, h: the tier has a copy already
+//                    └───┘     └───┘         each maximal run of claimed blocks is one store of the index
+//   removed   names → seq hashes, one remove of the index
+//   cleared   clear of every tier's slot; no names
+//
+// A block's name is entered before the index takes the block, in the same probe that asks for it, and taken out again where
+// the index refuses: what may fail for want of memory fails while it can be undone. Names that mean another block so far, or
+// that stand in the event twice, are rare: the first such stops the claims and undoes them, other blocks under the event's
+// names are released, and claims are made once more, where a name met again is left without one.
+//
+// Invariants: those of the name table; a call whose memory runs out leaves names and index agreeing, at most the event's
+// first runs applied.
+// Costs, n blocks: hashing, one table line a name (asked for well ahead, also across events) and the index' own; no
+// allocation but for growth. A sweep looks at every name, and follows on at least 4096 names that had gone stale, unless more
+// than two names mean one block.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/block_hash.hpp"
+#include "core/event_batch.hpp"
+#include "core/index.hpp"
+#include "core/name_table.hpp"
+
+namespace kvidx {
+
+/// Seed of XXH64 over the name of a parent that is not known.
+constexpr uint64_t kOrphanSeed = 0x6b766f727068616e;
+
+using TierSlots = std::array<SlotRef, kTiers>;  // incarnation 0: the tier has no slot
+
+/// Events first … end − 1 of the columns.
+struct EngineCall {
+  EventColumns columns;
+  size_t first, end;
+  TierSlots slots;
+  SeqHash root;
+  uint32_t block_size;
+  ExtraKeys extra;
+  double now_ms;
+};
+
+/// In blocks; see APPLIED in the seam.
+struct EngineResult {
+  uint64_t stored = 0, duplicate = 0, orphaned = 0, rejected = 0, evicted = 0;
+  uint64_t unresolved = 0, removed = 0, unknown = 0, cleared = 0;
+};
+
+/// "", or why the events cannot be applied: a place that does not fit the columns, or a tier without a slot.
+std::string misfit(const EngineCall&);
+
+class EngineNames {
+ public:
+  /// `seed` should be nobody's guess.
+  EngineNames(bool counts_copies, uint64_t seed) : counts_copies_(counts_copies), table_(seed) {}
+
+  /// Of a call that fits. kUnknownWorker (a slot's life is over) and kOtherMode (a slot is bounded) have changed nothing.
+  Status apply(Index&, const EngineCall&, EngineResult&);
+
+  uint64_t size() const { return table_.size(); }
+  uint64_t used_bytes() const { return table_.used_bytes(); }
+  uint64_t reserved_bytes() const { return table_.reserved_bytes(); }
+  /// Ascending by name.
+  std::vector<NameTable::Entry> entries() const;
+  /// Replaces all; each has a copy, none is named twice.
+  void load(std::span<const NameTable::Entry>);
+  /// "" or the first broken invariant.
+  std::string validate() const { return table_.validate(); }
+
+ private:
+  enum class Claim : uint8_t {
+    kNone,   // does not go to the index: the tier has a copy; or the index refused it
+    kMade,   // goes to the index, and its name stands for it
+    kAgain,  // goes to the index, but its name stands for an earlier block of the event
+  };
+  /// A stored or removed event.
+  struct Event {
+    size_t tier;
+    size_t name_at;  // in the column
+    std::span<const uint64_t> names;
+  };
+  /// What a chain is hashed from, and what it follows.
+  struct ChainStart {
+    SeqHash seed;
+    Parent parent;
+  };
+  /// One call under way.
+  struct Call {
+    Index& index;
+    const EngineCall& told;
+    EngineResult& result;
+    SlotRef slot(size_t tier) const { return told.slots[tier]; }
+    bool has_slot(size_t tier) const { return told.slots[tier].incarnation != 0; }
+  };
+
+  void store(Call, const Event&, int32_t parent_at, std::span<const Token>);
+  void store_by_name(Call, const Event&);
+  void remove(Call, const Event&);
+  void clear(Call);
+
+  ChainStart chain_start(const EngineCall&, int32_t parent_at);
+  bool claim(const EngineCall&, const Event&, bool marks_again);
+  void unclaim(const Event&, size_t from, size_t to);
+  void release_others(Call, const Event&);
+  void settle_again(Call, const Event&);
+  bool wants_copy(uint16_t copies) const { return counts_copies_ ? copies < UINT16_MAX : copies == 0; }
+  void drop_copy(NameTable::Entry*, size_t tier);
+  void ask_ahead(const EngineCall&, size_t name_at);
+  static bool store_run(Call, size_t tier, SeqSpan, Parent);
+  static void remove_from_index(Call, size_t tier, SeqSpan);
+  void sweep(const Index&, const TierSlots&);
+  void sweep_segment(const Index&, const TierSlots&, size_t segment);
+
+  bool counts_copies_;
+  NameTable table_;
+
+  // Scratch, so that calls do not allocate.
+  std::vector<SeqHash> seqs_;
+  std::vector<Claim> claims_;  // of an event's blocks
+  size_t asked_ = 0;           // names of the columns that are on their way into the cache
+};
+
+}  // namespace kvidx
