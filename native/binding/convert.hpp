@@ -56,6 +56,7 @@ struct Dtype {
 template <class T>
 constexpr Dtype dtype() {
   if constexpr (std::is_same_v<T, uint8_t>) return {napi_uint8_array, "Uint8Array"};
+  if constexpr (std::is_same_v<T, uint16_t>) return {napi_uint16_array, "Uint16Array"};
   if constexpr (std::is_same_v<T, int32_t>) return {napi_int32_array, "Int32Array"};
   if constexpr (std::is_same_v<T, uint32_t>) return {napi_uint32_array, "Uint32Array"};
   if constexpr (std::is_same_v<T, double>) return {napi_float64_array, "Float64Array"};

@@ -1,52 +1,17 @@
-#include <cstdlib>
 #include <memory>
-#include <optional>
 #include <utility>
 
-#include "binding/entry.hpp"
+#include "binding/index_object.hpp"
 #include "binding/init.hpp"
 #include "core/block_hash.hpp"
-#include "core/index.hpp"
 
 namespace kvidx::binding {
 namespace {
 
-/// An index, and how much of its memory the collector knows of: without that, a dropped index waits for a collection
-/// that nothing provokes.
-class IndexObject {
- public:
-  IndexObject(Napi::Env env, IndexOptions options) : env_(env), index_(std::in_place, options) {}
-  ~IndexObject() { close(); }
-
-  bool is_open() const { return index_.has_value(); }
-  Index& index() {
-    tell_memory(static_cast<int64_t>(index_->reserved_bytes()));
-    return *index_;
-  }
-  void close() {
-    index_.reset();
-    tell_memory(0);
-  }
-
- private:
-  static constexpr int64_t kGrain = 1 << 20;
-
-  void tell_memory(int64_t bytes) {
-    if (bytes != 0 && std::abs(bytes - told_) < kGrain) return;
-    int64_t all;
-    if (bytes != told_ && napi_adjust_external_memory(env_, bytes - told_, &all) == napi_ok) told_ = bytes;
-  }
-
-  napi_env env_;
-  std::optional<Index> index_;
-  int64_t told_ = 0;
-};
-
 using Info = const Napi::CallbackInfo&;
 
 Index& open(IndexObject& self, Info info) {
-  if (!self.is_open()) fail_closed(info.Env(), "the index");
-  return self.index();
+  return self.open(info.Env());
 }
 
 SlotRef slot_ref(Info info) {
@@ -389,7 +354,7 @@ Napi::Value create_index(Info info) {
     return integer(given.Get(name), name);
   };
   const IndexOptions options{option("maxSessions"), option("maxBlocks"), option("evictedHistory")};
-  auto object = std::make_unique<IndexObject>(info.Env(), options);
+  auto object = std::make_shared<IndexObject>(info.Env(), options);
   return expose<IndexObject>(info.Env(), std::move(object),
                              {
                                  method<IndexObject, slot_count>("slotCount"),
@@ -423,6 +388,7 @@ Napi::Value create_index(Info info) {
                                  method<IndexObject, enumerate_exclusive>("enumerateExclusive"),
                                  method<IndexObject, evicted_by>("evictedBy"),
                                  method<IndexObject, stats>("stats"),
+                                 method<IndexObject, create_engine_names>("createEngineNames"),
                                  method<IndexObject, snapshot>("snapshot"),
                                  method<IndexObject, restore>("restore"),
                                  method<IndexObject, compact>("compact"),
