@@ -130,6 +130,8 @@ export class EventStream {
     const isFirst = replay.top === NOTHING;
     replay.top = Math.max(replay.top, sequence);
     const order = this.#order;
+    // Without the last message applied nothing tells that the engine is the same.
+    if (isFirst && sequence >= order.next && order.next > 0) this.#knowledge.lose(true);
     // An engine keeps its newest messages: before the first that it gives there are none.
     if (sequence > order.next && (isFirst || replay.isLast)) order.passOver(sequence);
     if (sequence < order.next) this.#replayedBelow(replay, isFirst, sequence, payload, nowMs);
@@ -183,6 +185,7 @@ export class EventStream {
   /** The connection is there, for the first time or again. */
   resumed(nowMs: number): void {
     this.#isConnected = true;
+    this.#trustReplays();
     this.#ask(nowMs);
     this.#settle(nowMs);
   }
@@ -323,8 +326,15 @@ export class EventStream {
   #restart(): void {
     this.#counts.restarts += 1;
     this.#replay = undefined;
+    this.#trustReplays();
     this.#isMissing = false;
     this.#order.restart();
+  }
+
+  /** Former failures say nothing of another connection or life. */
+  #trustReplays(): void {
+    this.#isReplayDead = false;
+    this.#schedule.forgive();
   }
 
   #settle(nowMs: number): void {

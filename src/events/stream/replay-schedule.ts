@@ -44,6 +44,11 @@ export class ReplaySchedule {
     this.#dueMs = nowMs + this.#pauseMs;
   }
 
+  /** Failures so far no longer count. */
+  forgive(): void {
+    this.#failures = 0;
+  }
+
   failed(nowMs: number): void {
     this.#dueMs = nowMs + Math.min(FIRST_PAUSE_MS * 2 ** this.#failures, LONGEST_PAUSE_MS);
     this.#failures += 1;

@@ -98,6 +98,13 @@ describe('a gap', () => {
     expect(sink.take()).toBe('10');
   });
 
+  it('that the replay fills, but without the message before, stays', () => {
+    const { sink, stream } = settledTrial(5);
+    stream.live(6, batch(6), 10);
+    replay(stream, [5, 6]);
+    expect(sink.take()).toBe('gap 5 6 replay-too-short');
+  });
+
   it('uses what is held where the replay has less', () => {
     const { sink, stream } = settledTrial(5);
     for (const n of [7, 9]) stream.live(n, batch(n), 10);
