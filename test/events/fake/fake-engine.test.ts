@@ -182,12 +182,9 @@ describe('300 requests of a trace, followed by their messages', () => {
 
   it.each<[Dialect, number, number]>([
     ['vllm-first', 0, 16],
-    ['vllm-extra-keys', 0, 16],
-    ['sglang-6', 0, 24],
-    ['vllm-map', CPU, 16],
-    ['vllm-mixed', CPU, 16],
-    ['vllm-bytes', CPU, 24],
-    ['sglang-7', CPU, 16],
+    ['vllm-map', CPU, 24],
+    ['vllm-mixed', CPU, 24],
+    ['sglang-7', CPU, 32],
     ['tensorrt', CPU, 32],
   ])('%s, with %d blocks offloaded, block size %d', (dialect, offloadCapacity, blockSize) => {
     const engine = new FakeEngine({ blockSize, capacity: GPU, offloadCapacity, decodedBlocksPerBatch: 4 });
