@@ -37,8 +37,8 @@ class BatchReader : MsgpackReader {
 
  private:
   bool seconds(double& value) {
-    uint64_t bits;
-    bool is_negative;
+    uint64_t bits = 0;
+    bool is_negative = false;
     if (take(0xCB)) {
       if (!number(8, bits)) return false;
       value = std::bit_cast<double>(bits);
@@ -118,17 +118,13 @@ class BatchReader : MsgpackReader {
   bool has(Field field) const { return (seen_ & bit(field)) != 0; }
 
   bool field(Field field) {
-    if (has(field) && field != Field::kUnknown) return false;
-    uint64_t number;
-    bool is_plain;
-    switch (field) {
-      case Field::kUnknown:
-        return pass(kMaxDepth - 1, is_plain) && is_plain;
-      case Field::kOdd:
-        return false;
-      default:
-        seen_ |= bit(field);
+    if (field == Field::kUnknown) {
+      bool is_plain;
+      return pass(kMaxDepth - 1, is_plain) && is_plain;
     }
+    if (field == Field::kOdd || has(field)) return false;
+    seen_ |= bit(field);
+    uint64_t window = 0;
     switch (field) {
       case Field::kType:
         return tag();
@@ -154,7 +150,7 @@ class BatchReader : MsgpackReader {
       case Field::kSpecKind:
         return nil() || range(row_.spec_begin, row_.spec_end);
       case Field::kSpecWindow:
-        return nil() || natural(UINT32_MAX, number);
+        return nil() || natural(UINT32_MAX, window);
       default:
         return false;
     }
@@ -186,16 +182,16 @@ class BatchReader : MsgpackReader {
   }
 
   bool hash() {
-    uint64_t value;
-    if (left() >= 9 && (*p_ == 0xCF || *p_ == 0xD3)) {
+    uint64_t value = 0;
+    if (left() >= kMaxIntegerBytes && (*p_ == 0xCF || *p_ == 0xD3)) {
       value = big_endian<uint64_t>(p_ + 1);
-      p_ += 9;
+      p_ += kMaxIntegerBytes;
     } else if (!at_end() && *p_ >= 0xC4 && *p_ <= 0xC6) {
       std::span<const uint8_t> digest;
       if (!binary(digest) || (digest.size() != 8 && digest.size() != 16 && digest.size() != 32)) return false;
       value = big_endian<uint64_t>(digest.data() + digest.size() - 8);
     } else {
-      bool is_negative;
+      bool is_negative = false;
       if (!integer(value, is_negative)) return false;
     }
     if (hashes_ < columns_.hashes.size()) columns_.hashes[hashes_] = value;
@@ -219,7 +215,7 @@ class BatchReader : MsgpackReader {
   bool read_tokens(uint32_t count, uint32_t* out, size_t step) {
     const uint8_t* p = p_;
     for (; count > 0; --count, out += step) {
-      if (end_ - p < kMaxIntegerBytes) break;
+      if (static_cast<size_t>(end_ - p) < kMaxIntegerBytes) break;
       const uint8_t type = *p;
       if (type == 0xCD) {
         *out = big_endian<uint16_t>(p + 1);
@@ -239,7 +235,7 @@ class BatchReader : MsgpackReader {
     }
     p_ = p;
     for (; count > 0; --count, out += step) {
-      uint64_t value;
+      uint64_t value = 0;
       if (!natural(UINT32_MAX, value)) return false;
       *out = static_cast<uint32_t>(value);
     }
@@ -262,7 +258,7 @@ class BatchReader : MsgpackReader {
 
   /// 0 … 2^31 − 1.
   bool small(int32_t& out) {
-    uint64_t value;
+    uint64_t value = 0;
     if (!natural(INT32_MAX, value)) return false;
     out = static_cast<int32_t>(value);
     return true;

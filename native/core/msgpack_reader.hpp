@@ -18,7 +18,7 @@ namespace kvidx {
 /// Of an item that `pass` takes.
 constexpr size_t kMaxDepth = 32;
 /// Of the longest integer.
-constexpr std::ptrdiff_t kMaxIntegerBytes = 9;
+constexpr size_t kMaxIntegerBytes = 9;
 
 template <class T>
 T big_endian(const uint8_t* p) {
@@ -135,7 +135,7 @@ class MsgpackReader {
   }
 
   bool natural(uint64_t most, uint64_t& value) {
-    bool is_negative;
+    bool is_negative = false;
     return integer(value, is_negative) && !is_negative && value <= most;
   }
 
