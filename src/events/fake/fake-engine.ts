@@ -1,22 +1,35 @@
 import { BlockHasher } from '../../hash/block-hasher.js';
 import { MAX_BLOCK_SIZE } from '../../hash/limits.js';
 import { type Namespace, namespaceRoot } from '../../hash/namespace.js';
-import { checkBoolean, checkInteger, checkOptions, checkTokens } from '../../validate.js';
-import type { KvEvent, RemovedEvent, StoredEvent } from '../types.js';
+import {
+  checkBoolean,
+  checkChoice,
+  checkInteger,
+  checkName,
+  checkOptions,
+  checkTokens,
+} from '../../validate.js';
+import type { KvEvent, StoredEvent } from '../types.js';
 import { type Blocks, BlockTier, halvesOf } from './block-tier.js';
+import { removedEvent, storedEvent } from './make-event.js';
+import { OffloadTier } from './offload-tier.js';
 
 /** What vLLM calls max_num_batched_tokens: tokens of prompts that one step computes. */
 const DEFAULT_BATCHED_TOKENS = 8192;
 const MAX_CAPACITY = 2 ** 24;
 const MAX_U32 = 0xffff_ffff;
+/** There is one group of layers, all of full attention. */
+const MAIN_GROUP = 0;
 
 export interface FakeEngineOptions {
   /** Tokens a block, 1 … 4096; default 16. */
   readonly blockSize?: number | undefined;
   /** Blocks that the GPU holds, 1 … 2^24. */
   readonly capacity: number;
-  /** Blocks that a second tier, `CPU`, holds; default 0: there is none. Evicted blocks go to it, and come back from it. */
+  /** Blocks that a second tier holds; default 0: there is none. Evicted blocks go to it, and come back from it. */
   readonly offloadCapacity?: number | undefined;
+  /** What the second tier is called; default `CPU`, as by vLLM; SGLang says `CPU_PINNED`. */
+  readonly offloadMedium?: string | undefined;
   /** What names of blocks come from, 0 … 2^32 − 1; default 0. Under another one nothing keeps its name. */
   readonly seed?: number | undefined;
   /** Of `seqHashes()`; the LoRA adapter and the salt of a request are added to it. */
@@ -65,7 +78,8 @@ interface Running extends Blocks {
 export class FakeEngine {
   readonly blockSize: number;
   readonly #gpu: BlockTier;
-  readonly #cpu: BlockTier | undefined;
+  readonly #offload: OffloadTier | undefined;
+  readonly #media: readonly string[];
   readonly #hasher: BlockHasher;
   readonly #seed: number;
   readonly #namespace: Namespace;
@@ -79,6 +93,7 @@ export class FakeEngine {
       blockSize = 16,
       capacity,
       offloadCapacity = 0,
+      offloadMedium = 'CPU',
       seed = 0,
       namespace = {},
       maxBatchedTokens = DEFAULT_BATCHED_TOKENS,
@@ -88,7 +103,9 @@ export class FakeEngine {
     this.blockSize = checkInteger('blockSize', blockSize, 1, MAX_BLOCK_SIZE);
     this.#gpu = new BlockTier(checkInteger('capacity', capacity, 1, MAX_CAPACITY));
     checkInteger('offloadCapacity', offloadCapacity, 0, MAX_CAPACITY);
-    this.#cpu = offloadCapacity === 0 ? undefined : new BlockTier(offloadCapacity);
+    checkName('offloadMedium', offloadMedium);
+    this.#offload = offloadCapacity === 0 ? undefined : new OffloadTier(offloadCapacity, offloadMedium);
+    this.#media = ['GPU', offloadMedium];
     this.#seed = checkInteger('seed', seed, 0, MAX_U32);
     namespaceRoot(namespace);
     this.#namespace = { ...namespace };
@@ -125,26 +142,26 @@ export class FakeEngine {
   /** Empties both tiers; answers the batch that tells it. */
   reset(): readonly KvEvent[] {
     this.#gpu.clear();
-    this.#cpu?.clear();
+    this.#offload?.clear();
     return [{ kind: 'cleared' }];
   }
 
-  /** The names of the blocks in a tier, in no order: `BigUint64Array[blocks]`. */
-  blocks(medium: 'GPU' | 'CPU' = 'GPU'): BigUint64Array {
+  /** The names of the blocks in a tier, in no order: `BigUint64Array[blocks]`. Throws ERR_KVIDX_OUT_OF_RANGE. */
+  blocks(medium = 'GPU'): BigUint64Array {
     return this.#contents(medium).names;
   }
 
   /**
    * The same blocks in kvidx' scheme, xxh64-v1: `BigUint64Array[blocks]`, fewer with `isBigram`, where blocks that
-   * differ in the token after them differ only in name.
+   * differ in the token after them differ only in name. Throws ERR_KVIDX_OUT_OF_RANGE.
    */
-  seqHashes(medium: 'GPU' | 'CPU' = 'GPU'): BigUint64Array {
+  seqHashes(medium = 'GPU'): BigUint64Array {
     const { seqHashes } = this.#contents(medium);
     return this.#lookAhead === 0 ? seqHashes : BigUint64Array.from(new Set(seqHashes));
   }
 
-  #contents(medium: 'GPU' | 'CPU'): Blocks {
-    const tier = medium === 'GPU' ? this.#gpu : this.#cpu;
+  #contents(medium: string): Blocks {
+    const tier = checkChoice('medium', medium, this.#media) === 'GPU' ? this.#gpu : this.#offload;
     return tier?.blocks() ?? { names: new BigUint64Array(0), seqHashes: new BigUint64Array(0) };
   }
 
@@ -158,20 +175,19 @@ export class FakeEngine {
     const locals = this.#hasher.localHashes(
       tokens.subarray(0, this.#blocksIn(tokens.length) * this.blockSize),
     );
-    const of = { lora: loraName, salt: cacheSalt };
-    const seqHashes = this.#hasher.chainHashes(locals, {
-      parent: namespaceRoot({ ...this.#namespace, ...of }),
-    });
+    const { lora, salt } = this.#namespace;
+    const namespace = { ...this.#namespace, lora: loraName ?? lora, salt: cacheSalt ?? salt };
+    const seqHashes = this.#hasher.chainHashes(locals, { parent: namespaceRoot(namespace) });
     const names = this.#hasher.chainHashes(
       this.#lookAhead === 0 ? locals : this.#pairHashes(tokens, locals),
       {
-        parent: namespaceRoot({ tenant: `engine ${this.#seed}`, ...of }),
+        parent: namespaceRoot({ tenant: `engine ${this.#seed}`, lora: loraName, salt: cacheSalt }),
       },
     );
     return { tokens, names, seqHashes, halves: halvesOf(names), loraName, cacheSalt, places: [] };
   }
 
-  /** Local hashes that depend on the token behind each block, too. */
+  /** Local hashes that depend on the token behind each block, too: what a name is made of does not matter. */
   #pairHashes(tokens: Uint32Array, locals: BigUint64Array): BigUint64Array {
     return locals.map((local, i) => local ^ (BigInt(tokens[(i + 1) * this.blockSize]!) << 32n));
   }
@@ -181,14 +197,12 @@ export class FakeEngine {
     return Math.max(0, Math.floor((tokens - this.#lookAhead) / this.blockSize));
   }
 
-  /** Leading blocks of the prompt that are in some tier; those in the second one count as used there. */
+  /** Leading blocks of the prompt that are in some tier. */
   #cachedBlocks({ halves }: Running, blocks: number): number {
-    for (let i = 0; i < blocks; i++) {
-      const below = this.#cpu?.find(halves, i) ?? -1;
-      if (below >= 0) this.#cpu!.release(below);
-      else if (this.#gpu.find(halves, i) < 0) return i;
-    }
-    return blocks;
+    let i = 0;
+    while (i < blocks && (this.#gpu.find(halves, i) >= 0 || this.#offload?.has(halves, i))) i++;
+    this.#offload?.touch(halves, i);
+    return i;
   }
 
   /**
@@ -218,65 +232,23 @@ export class FakeEngine {
   #makeRoom(blocks: number): KvEvent[] {
     if (blocks <= 0) return [];
     const victims = this.#gpu.evict(blocks);
-    const events = this.#cpu === undefined ? [] : offload(this.#cpu, victims);
-    for (const name of victims.names) events.push(removedEvent(BigUint64Array.of(name), 'GPU'));
+    const events = this.#offload?.take(victims) ?? [];
+    for (const name of victims.names) events.push(removedEvent(BigUint64Array.of(name), 'GPU', MAIN_GROUP));
     return events;
   }
 
   #storedEvent({ tokens, names, loraName, cacheSalt }: Running, first: number, end: number): StoredEvent {
     const { blockSize } = this;
-    return {
-      ...OFFLOADED,
+    return storedEvent({
       blockHashes: names.slice(first, end),
       parentHash: first === 0 ? undefined : names[first - 1],
       tokens: tokens.slice(first * blockSize, end * blockSize + this.#lookAhead),
       blockSize,
-      medium: 'GPU',
       loraName,
       cacheSalt,
-      groupIdx: 0,
+      groupIdx: MAIN_GROUP,
       specKind: 'full_attention',
       isBigram: this.#lookAhead === 1,
-    };
+    });
   }
-}
-
-/** A store in the second tier, which tells names only. */
-const OFFLOADED = {
-  kind: 'stored',
-  parentHash: undefined,
-  tokens: undefined,
-  blockSize: undefined,
-  medium: 'CPU',
-  loraName: undefined,
-  loraId: undefined,
-  cacheSalt: undefined,
-  extraKeys: undefined,
-  groupIdx: undefined,
-  specKind: undefined,
-  slidingWindow: undefined,
-  isBigram: false,
-} as const;
-
-/** Of what no longer fits, the latest stay. An event tells all blocks of a step, as the transfer is one. */
-function offload(tier: BlockTier, victims: Blocks): KvEvent[] {
-  const halves = halvesOf(victims.names);
-  const fresh: number[] = [];
-  victims.names.forEach((_, i) => {
-    const place = tier.find(halves, i);
-    if (place < 0) fresh.push(i);
-    else tier.release(place);
-  });
-  const kept = fresh.slice(-tier.capacity);
-  const { names: gone } = tier.evict(kept.length - tier.room);
-  for (const i of kept) tier.release(tier.add(victims, i));
-  const events: KvEvent[] = [];
-  if (gone.length > 0) events.push(removedEvent(gone, 'CPU'));
-  const blockHashes = BigUint64Array.from(kept, (i) => victims.names[i]!);
-  if (kept.length > 0) events.push({ ...OFFLOADED, blockHashes });
-  return events;
-}
-
-function removedEvent(blockHashes: BigUint64Array, medium: string): RemovedEvent {
-  return { kind: 'removed', blockHashes, medium, groupIdx: medium === 'GPU' ? 0 : undefined };
 }

@@ -15,6 +15,7 @@ import {
   type StoredEvent,
   type TraceRow,
 } from '../../../src/index.js';
+import { stored } from '../build.js';
 import { Follower, readRows, sorted } from './support.js';
 
 const range = (length: number, from = 0) => Uint32Array.from({ length }, (_, i) => from + i);
@@ -157,6 +158,21 @@ describe('an engine', () => {
     // One of the three places was left: the tail of the second prompt goes in there, the head takes the place of the oldest.
     expect(told(batches)).toEqual(['-1c +2c -1 -1 +2']);
     expect(batches[0]!.at(-1)).toMatchObject({ medium: 'GPU', tokens: range(8), blockSize: 4 });
+  });
+
+  it('calls its second tier as it is told to', () => {
+    const engine = new FakeEngine({
+      blockSize: 4,
+      capacity: 2,
+      offloadCapacity: 3,
+      offloadMedium: 'CPU_PINNED',
+    });
+    engine.serve({ tokens: range(8) });
+    const { batches } = engine.serve({ tokens: range(4, 100) });
+    const names = engine.blocks('CPU_PINNED');
+    expect(names.length).toBe(1);
+    expect(batches[0]![0]).toEqual(stored({ blockHashes: names, medium: 'CPU_PINNED' }));
+    expect(() => engine.blocks('CPU')).toThrow(RangeError);
   });
 
   it.each([{}, { capacity: 0 }, { capacity: 1, blockSize: 0 }, { capacity: 1, seed: -1 }, { capacity: 1.5 }])(

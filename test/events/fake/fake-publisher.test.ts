@@ -14,6 +14,8 @@ const PATIENCE_MS = 10_000;
 const open: { close(): unknown }[] = [];
 
 afterEach(async () => {
+  vi.doUnmock('zeromq');
+  vi.resetModules();
   for (const socket of open.splice(0).reverse()) await socket.close();
 });
 
@@ -221,7 +223,6 @@ describe('a publisher', () => {
       code: 'ERR_KVIDX_TRANSPORT',
       message: expect.stringContaining('npm install zeromq'),
     });
-    vi.doUnmock('zeromq');
   });
 
   it.each<[object, string]>([
