@@ -1,4 +1,4 @@
-import { readBytes } from '../trace/byte-source.js';
+import { readBytes } from '../byte-source.js';
 import { type Line, LineSplitter, LineTooLong } from '../trace/line-splitter.js';
 import { checkHash } from '../validate.js';
 import { CliError } from './cli-error.js';

@@ -10,6 +10,15 @@ export type {
   EventFeedOptions,
   FollowedRankStats,
 } from './feed/types.js';
+export {
+  EventRecorder,
+  type EventRecorderOptions,
+  type ReadRecordingOptions,
+  type RecordedMessage,
+  type RecordedStreamState,
+  RecordedStreams,
+  readRecording,
+} from './recording/index.js';
 export type {
   DegradedReason,
   StreamEffect,

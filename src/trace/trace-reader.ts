@@ -1,6 +1,6 @@
+import { readBytes } from '../byte-source.js';
 import { invalidArgType, KvidxError, outOfRange } from '../errors.js';
 import { checkInteger, checkOptions } from '../validate.js';
-import { readBytes } from './byte-source.js';
 import { type Line, LineSplitter, LineTooLong } from './line-splitter.js';
 import { BadRow, RowParser } from './row-parser.js';
 import type { TraceFormat, TraceReaderOptions, TraceRow } from './types.js';

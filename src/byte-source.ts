@@ -1,16 +1,25 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { pipeline, type Readable } from 'node:stream';
-import { createGunzip } from 'node:zlib';
+import { constants, createGunzip } from 'node:zlib';
 
 const CHUNK_BYTES = 256 * 1024;
 
 export type ByteProgress = (bytes: number, totalBytes: number | undefined) => void;
 
+export interface ReadBytesOptions {
+  /** Of gzip data that ends too early, as its writer was killed, the bytes that are there, and no error. Default false. */
+  readonly takesCut?: boolean;
+}
+
 /**
  * The bytes of a file, or of standard input for `-`, unpacked where they are gzip. That is known by the magic bytes,
  * not by the name. Unpacking runs off this thread, one chunk ahead of the reader. A chunk is the receiver's own.
  */
-export async function* readBytes(path: string, onProgress: ByteProgress): AsyncGenerator<Buffer> {
+export async function* readBytes(
+  path: string,
+  onProgress: ByteProgress,
+  { takesCut = false }: ReadBytesOptions = {},
+): AsyncGenerator<Buffer> {
   const raw = rawBytes(path, onProgress);
   const head = await firstBytes(raw);
   const whole = prefixed(head, raw);
@@ -18,7 +27,10 @@ export async function* readBytes(path: string, onProgress: ByteProgress): AsyncG
     yield* whole;
     return;
   }
-  const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
+  const gunzip = createGunzip({
+    chunkSize: CHUNK_BYTES,
+    finishFlush: takesCut ? constants.Z_SYNC_FLUSH : constants.Z_FINISH,
+  });
   pipeline(whole, gunzip, () => {}); // an error of either side destroys `gunzip`, which throws it below
   yield* gunzip as AsyncIterable<Buffer>;
 }
