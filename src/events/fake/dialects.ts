@@ -34,7 +34,7 @@ function field<E>(name: string, value: Field<E>['value'], hasDefault = false): F
 }
 
 const BLOCK_HASHES = field<StoredEvent | RemovedEvent>('block_hashes', (event, writeName) =>
-  Array.from(event.blockHashes, (name) => writeName(name, event)),
+  listOf(event.blockHashes, (name) => writeName(name, event)),
 );
 const MEDIUM = field<StoredEvent | RemovedEvent>('medium', ({ medium }) => medium);
 const GROUP_IDX = field<StoredEvent | RemovedEvent>('group_idx', ({ groupIdx }) => groupIdx, true);
@@ -45,7 +45,9 @@ const STORED: readonly Field<StoredEvent>[] = [
   field('parent_block_hash', (event, writeName) =>
     event.parentHash === undefined ? undefined : writeName(event.parentHash, event),
   ),
-  field('token_ids', ({ tokens, isBigram }) => (isBigram ? pairs(tokens) : Array.from(tokens ?? []))),
+  field('token_ids', ({ tokens, isBigram }) =>
+    isBigram ? pairs(tokens) : listOf(tokens ?? [], (token) => token),
+  ),
   field('block_size', ({ blockSize }) => blockSize ?? 0),
   field('lora_id', ({ loraId }) => loraId),
   MEDIUM,
@@ -85,12 +87,22 @@ function extraKeys({
   });
 }
 
+/** Most of the time of a batch goes here: a loop takes a fifth of that of Array.from. */
+function listOf<V>(array: ArrayLike<V>, write: (value: V) => unknown): unknown[] {
+  const list = new Array<unknown>(array.length);
+  for (let i = 0; i < list.length; i++) list[i] = write(array[i]!);
+  return list;
+}
+
 /** `a, b, c` → `[a, b], [b, c]`. */
 function pairs(tokens: Uint32Array | undefined): [number, number][] {
   return Array.from(tokens?.subarray(1) ?? [], (token, i) => [tokens![i]!, token]);
 }
 
 // -------------------------------------------------------------------------------------------------------------- names
+
+const MIN_I32 = -(2n ** 31n);
+const MAX_U32 = 2n ** 32n - 1n;
 
 const unsigned: WriteName = (name) => shortest(name);
 const signed: WriteName = (name) => shortest(BigInt.asIntN(64, name));
@@ -102,7 +114,7 @@ const digestsOfOffloads: WriteName = (name, event) =>
 
 /** msgspec writes integers in the shortest form, which is that of Numbers; bigints have 64 bits. */
 function shortest(name: bigint): bigint | number {
-  return name >= -(2n ** 31n) && name < 2n ** 32n ? Number(name) : name;
+  return name >= MIN_I32 && name <= MAX_U32 ? Number(name) : name;
 }
 
 /** A SHA-256 in appearance, whose last 8 bytes are the name. */
