@@ -304,7 +304,7 @@ export class EventStream {
   }
 
   #applyReplayed(sequence: number, payload: Uint8Array, nowMs: number): void {
-    this.#counts.replayed += 1;
+    this.#counts.replayedMessages += 1;
     this.#apply(sequence, payload, nowMs);
   }
 

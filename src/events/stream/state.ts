@@ -14,7 +14,7 @@ export interface StreamCounts {
   replays: number;
   failedReplays: number;
   /** Messages that came from replays and were applied. */
-  replayed: number;
+  replayedMessages: number;
   /** Messages without three frames, or without a number of 8 bytes up to 2^53 − 1. */
   damaged: number;
 }
@@ -42,7 +42,7 @@ export function newCounts(): StreamCounts {
     restarts: 0,
     replays: 0,
     failedReplays: 0,
-    replayed: 0,
+    replayedMessages: 0,
     damaged: 0,
   };
 }

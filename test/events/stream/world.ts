@@ -220,7 +220,8 @@ export class World {
     this.#sent = [];
     // A life that looks like the one before may go unnoticed, and what was lost between them is gone.
     this.#isExcused = this.#weather.isAlike;
-    this.#failedBefore = this.#stream.status().failedReplays;
+    // Where lost connections are not seen, replays that failed before are not forgiven at once.
+    if (this.#weather.isLossSeen) this.#failedBefore = this.#stream.status().failedReplays;
   }
 
   #disconnect(): void {

@@ -1,0 +1,31 @@
+/** How sockets are made. */
+export interface SocketOptions {
+  readonly receiveHighWaterMark: number;
+  readonly linger: number;
+  readonly reconnectInterval: number;
+  readonly reconnectMaxInterval: number;
+  readonly tcpKeepalive: number;
+  readonly tcpKeepaliveIdle: number;
+  readonly tcpKeepaliveInterval: number;
+  readonly tcpKeepaliveCount: number;
+  readonly ipv6: boolean;
+}
+
+/**
+ * `receiveHighWaterMark`: an engine drops what this side does not take off. A host that is gone without a word is noticed
+ * after a minute. IPv6 only where an address asks for it: else a name would be looked up for IPv6 first, where engines do not
+ * listen.
+ */
+export function socketOptions(endpoint: string, receiveHighWaterMark: number): SocketOptions {
+  return {
+    receiveHighWaterMark,
+    linger: 0,
+    reconnectInterval: 100,
+    reconnectMaxInterval: 5000,
+    tcpKeepalive: 1,
+    tcpKeepaliveIdle: 30,
+    tcpKeepaliveInterval: 10,
+    tcpKeepaliveCount: 3,
+    ipv6: endpoint.includes('['),
+  };
+}
