@@ -2,7 +2,7 @@ import { it } from 'vitest';
 import { Random, seedOfRun } from '../../property/random.js';
 import { type Weather, World } from './world.js';
 
-const ROUNDS = 200;
+const ROUNDS = 100;
 
 it('a stream holds what its engine said, or says that it may not', { timeout: 120_000 }, () => {
   const seed = seedOfRun('event stream');

@@ -70,7 +70,13 @@ describe('a gap', () => {
     expect(asked).toEqual([4]);
     replay(stream, range(4, 9));
     expect(sink.take()).toBe('5 6 7 8 ok');
-    expect(stream.status()).toMatchObject({ gaps: 1, replayedMessages: 2, heldMessages: 0, heldBytes: 0, next: 9 });
+    expect(stream.status()).toMatchObject({
+      gaps: 1,
+      replayedMessages: 2,
+      heldMessages: 0,
+      heldBytes: 0,
+      next: 9,
+    });
   });
 
   it('lets what the live messages bring meanwhile stand', () => {

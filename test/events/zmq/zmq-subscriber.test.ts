@@ -1,9 +1,8 @@
-import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Publisher } from 'zeromq';
 import { ZmqSubscriber } from '../../../src/events/zmq/zmq-subscriber.js';
 import { batch, range } from '../stream/support.js';
@@ -332,25 +331,22 @@ describe('an end', () => {
       expect(opened.errors).toEqual([]);
     },
   );
+});
 
-  it('lets the process end', async () => {
-    const { replayEndpoint, endpoint } = await Engine.start();
-    const script = `
-      const { ZmqSubscriber } = await import(${JSON.stringify(new URL('../../../dist/src/events/zmq/zmq-subscriber.js', import.meta.url).href)});
-      const subscriber = await ZmqSubscriber.open({ sink: () => ({ apply: () => ({}), restarted() {}, degraded() {} }) });
-      subscriber.follow('w', ${JSON.stringify({ endpoint, replayEndpoint })});
-      setTimeout(() => subscriber.close().then(() => console.log('closed')), 50);`;
-    const output = await new Promise((resolve, reject) => {
-      execFile(
-        process.execPath,
-        ['--input-type=module', '-e', script],
-        { timeout: 20_000 },
-        (error, stdout) => {
-          if (error) reject(error);
-          else resolve(stdout);
-        },
-      );
+describe('without the package zeromq', () => {
+  it('says what to install', async () => {
+    vi.resetModules();
+    vi.doMock('zeromq', () => {
+      throw new Error('not here');
     });
-    expect(output).toBe('closed\n');
+    onTestFinished(() => {
+      vi.doUnmock('zeromq');
+      vi.resetModules();
+    });
+    const { ZmqSubscriber: Lonely } = await import('../../../src/events/zmq/zmq-subscriber.js');
+    await expect(Lonely.open(new NotingSinks())).rejects.toMatchObject({
+      code: 'ERR_KVIDX_TRANSPORT',
+      message: expect.stringContaining('npm install zeromq'),
+    });
   });
 });

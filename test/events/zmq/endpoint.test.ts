@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest';
+import { endpointOfRank } from '../../../src/events/zmq/endpoint.js';
+
+it.each([
+  ['tcp://10.0.0.1:5557', 0, 'tcp://10.0.0.1:5557'],
+  ['tcp://10.0.0.1:5557', 3, 'tcp://10.0.0.1:5560'],
+  ['tcp://[::1]:5557', 1, 'tcp://[::1]:5558'],
+  ['inproc://kv', 0, 'inproc://kv'],
+  ['inproc://kv', 2, 'inproc://kv_dp2'],
+  ['ipc:///run/kv', 1, 'ipc:///run/kv_dp1'],
+])('%s of rank %i is %s', (endpoint, rank, expected) => {
+  expect(endpointOfRank('endpoint', endpoint, rank)).toBe(expected);
+});
+
+it.each([
+  'tcp://host',
+  'tcp://:5557',
+  'tcp://host:0',
+  'tcp://host:65536',
+  'host:5557',
+  'ipc://',
+  'tcp://*:5557',
+  '',
+])('%s is nowhere to connect to', (endpoint) => {
+  expect(() => endpointOfRank('endpoint', endpoint, 0)).toThrow(
+    expect.objectContaining({ code: 'ERR_KVIDX_OUT_OF_RANGE' }),
+  );
+});
+
+it('may be a wildcard to listen at', () => {
+  expect(endpointOfRank('endpoint', 'tcp://*:5557', 1, true)).toBe('tcp://*:5558');
+});
