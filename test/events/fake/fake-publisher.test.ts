@@ -84,6 +84,7 @@ async function replay(dealer: Dealer, start: number): Promise<Buffer[][]> {
   return answers;
 }
 
+const portOf = (endpoint: string) => Number(endpoint.split(':').at(-1));
 const numbersOf = (answers: Buffer[][]) => answers.slice(0, -1).map((frames) => numberOf(frames.at(-2)!));
 
 describe('messages', () => {
@@ -208,8 +209,23 @@ describe('a publisher', () => {
     expect(second.nextSequence).toBe(0);
   });
 
+  it('can be closed while the other sides go, and follow on the same ports, many times', async () => {
+    let ports = {};
+    for (let life = 0; life < 50; life++) {
+      const publisher = await bind(ports);
+      const [port, replayPort] = [publisher.endpoint, publisher.replayEndpoint].map(portOf);
+      ports = { port, replayPort };
+      const subscriber = await subscribe(publisher);
+      const dealer = askFrom(publisher);
+      expect(numbersOf(await replay(dealer, 0))).toHaveLength(publisher.nextSequence);
+      dealer.close();
+      subscriber.close();
+      await publisher.close();
+    }
+  });
+
   it('says so when an address is taken', async () => {
-    const port = Number((await bind()).endpoint.split(':').at(-1));
+    const port = portOf((await bind()).endpoint);
     await expect(FakePublisher.bind({ port })).rejects.toMatchObject({ code: 'ERR_KVIDX_TRANSPORT' });
   });
 
