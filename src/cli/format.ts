@@ -8,6 +8,11 @@ export function gib(bytes: number): string {
   return `${n < 10 ? n.toFixed(2) : n.toFixed(1)} GiB`;
 }
 
+export function mib(bytes: number): string {
+  const n = bytes / 2 ** 20;
+  return `${n < 10 ? n.toFixed(2) : n.toFixed(1)} MiB`;
+}
+
 /** `rate` of `width` cells, in eighths of a cell. */
 export function bar(rate: number, width: number): string {
   const eighths = Math.round(rate * width * 8);

@@ -5,6 +5,7 @@ import { Command } from 'commander';
 import { packageRoot } from '../native/load.js';
 import { apcCommand } from './apc.js';
 import { benchCommand } from './bench.js';
+import { eventsCommand } from './events.js';
 import { EXIT, report } from './report.js';
 import { simCommand } from './sim.js';
 import { sketchCommand } from './sketch.js';
@@ -16,19 +17,27 @@ Examples:
   $ kvidx sim trace.jsonl.gz --workers 8
   $ kvidx synth --sessions 8 | kvidx apc -
   $ kvidx sketch build --trace trace.jsonl.gz --out trace.kvsk
+  $ kvidx events watch tcp://127.0.0.1:5557 --replay tcp://127.0.0.1:5558
   $ kvidx apc --help`;
 
 function program(): Command {
   const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8'));
   const kvidx = new Command('kvidx')
     .description(
-      'how much prefix-cache hit a trace allows, how much of it routing policies reach, how small a sketch of it is, and how fast this machine answers',
+      'how much prefix-cache hit a trace allows, how much of it routing policies reach, how small a sketch of it is, what engines tell of theirs, and how fast this machine answers',
     )
     .version(version)
     .exitOverride()
     .showHelpAfterError('(kvidx --help, or kvidx <command> --help, says what is possible)')
     .addHelpText('after', EXAMPLES);
-  for (const command of [apcCommand(), simCommand(), sketchCommand(), synthCommand(), benchCommand()]) {
+  for (const command of [
+    apcCommand(),
+    simCommand(),
+    sketchCommand(),
+    eventsCommand(),
+    synthCommand(),
+    benchCommand(),
+  ]) {
     kvidx.addCommand(command);
     inherit(kvidx, command);
   }

@@ -1,5 +1,6 @@
 import { counted, grouped } from '../text.js';
 import { bar, percent } from './format.js';
+import { printable } from './printable.js';
 import type { SketchBuilt } from './run-sketch-build.js';
 import type { SketchInspection, TestedHashes } from './sketch-inspection.js';
 import { table } from './table.js';
@@ -9,7 +10,6 @@ const RATE_OF_BITS = 'of these very bits';
 const EXACT_BYTES_A_BLOCK = 8;
 const BAR_CELLS = 40;
 const MOST_HASHES_LISTED = 20;
-const MOST_NAME_SHOWN = 40;
 
 const KINDS: Record<SketchInspection['kind'], string> = {
   full: 'a full frame: it replaces whatever was there',
@@ -52,8 +52,8 @@ function wholeRows({
 }: Pick<SketchInspection, 'worker' | 'session' | 'block_size'>): string[][] {
   if (worker === null || block_size === null) return [];
   const of = session === null ? 'all that it holds' : 'of one session alone';
-  const rows = [['worker', name(worker), of]];
-  if (session !== null) rows.push(['session', name(session), '']);
+  const rows = [['worker', printable(worker), of]];
+  if (session !== null) rows.push(['session', printable(session), '']);
   return [...rows, ['block size', counted(block_size, 'token'), '']];
 }
 
@@ -141,12 +141,6 @@ function testedParts({
     `${grouped(positive)} of ${grouped(hashes.length)} test positive. Leading overlap: ${counted(overlap_blocks, 'block')}, ` +
       `of which ${tooLong} at most are an error on average.`,
   ];
-}
-
-/** A frame comes from anybody: nothing in its names shall drive the terminal. */
-function name(text: string): string {
-  const shown = text.length > MOST_NAME_SHOWN ? `${text.slice(0, MOST_NAME_SHOWN)}…` : text;
-  return shown.replace(/\p{C}/gu, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`);
 }
 
 /** Three digits: rates are as small as 0.0001 %. */

@@ -1,0 +1,63 @@
+import type { DegradedReason } from '../events/stream/types.js';
+import { counted } from '../text.js';
+import type { AppliedJson } from './events-ranks.js';
+
+/** What is not as it should be with a rank. */
+export type Mark = DegradedReason | 'not connected' | 'block size' | 'media';
+
+export interface Marked extends Pick<AppliedJson, 'refused_block_size' | 'refused_mediums'> {
+  readonly connected?: boolean | null;
+  readonly degraded: DegradedReason | null;
+}
+
+/** What a mark means, and what to do. */
+const MEANINGS: Record<DegradedReason | 'not connected', string> = {
+  'not connected':
+    'nothing answers at the endpoint; it is tried again for ever. Is the engine up, and its port reachable from here?',
+  'late-start':
+    'the first messages were not heard, and no replay gave them: blocks stored before may be missing, until the engine clears its cache or begins anew. Give --replay, where the engine has a replay endpoint.',
+  gap: 'messages are missing, and asked for.',
+  'replay-too-short':
+    'messages are missing that cannot be had any more, until the engine clears its cache or begins anew. Without --replay all that is missed is lost; else give the engine a larger buffer_steps.',
+  'replay-failed':
+    'messages are missing, and the replay endpoint does not answer; it is asked again. Is --replay right, and its port reachable?',
+  damaged:
+    'a message or event could not be read, so that blocks may be missing or outlived, until the engine clears its cache or begins anew.',
+  unconfirmed:
+    'nothing tells yet that the engine holds what is known: no message was heard, or none since the connection was lost.',
+};
+
+export function marksOf({ connected, degraded, refused_block_size, refused_mediums }: Marked): Mark[] {
+  return [
+    ...(connected === false ? (['not connected'] as const) : []),
+    // An engine that was never reached is unconfirmed anyway.
+    ...(degraded === null || (degraded === 'unconfirmed' && connected === false) ? [] : [degraded]),
+    ...(refused_block_size === null ? [] : (['block size'] as const)),
+    ...(refused_mediums.length === 0 ? [] : (['media'] as const)),
+  ];
+}
+
+export function stateText(rank: Marked): string {
+  return marksOf(rank).join(', ') || 'ok';
+}
+
+/** A line for each mark that is there. */
+export function markNotes(ranks: readonly Marked[], blockSize: number | null): string[] {
+  const present = [...new Set(ranks.flatMap(marksOf))];
+  return present.map((mark) => `${mark}: ${meaningOf(mark, ranks, blockSize)}`);
+}
+
+function meaningOf(mark: Mark, ranks: readonly Marked[], blockSize: number | null): string {
+  if (mark === 'block size') {
+    const sizes = [...new Set(ranks.map((rank) => rank.refused_block_size).filter((size) => size !== null))];
+    const index = counted(blockSize ?? 0, 'token');
+    return `stores of blocks of ${sizes.join(', ')} tokens are refused: this index has blocks of ${index} (--block-size). Engines of different block sizes need an index each.`;
+  }
+  if (mark === 'media') {
+    const media = [...new Set(ranks.flatMap((rank) => rank.refused_mediums))].map((name) =>
+      JSON.stringify(name),
+    );
+    return `events of ${media.join(', ')} are left out: no tier is known for it.`;
+  }
+  return MEANINGS[mark];
+}

@@ -1,0 +1,56 @@
+import { grouped } from '../text.js';
+import { markNotes } from './events-marks.js';
+import {
+  countColumn,
+  type EventColumn,
+  eventTable,
+  oddColumn,
+  RANK_COLUMNS,
+  STATE_COLUMN,
+  TIER_COLUMNS,
+} from './events-table.js';
+import { printable } from './printable.js';
+import type { WatchedJson, WatchedRankJson } from './watched-ranks.js';
+
+const COLUMNS: readonly EventColumn<WatchedRankJson>[] = [
+  ...RANK_COLUMNS,
+  { head: 'events/s', text: ({ events_per_s }) => grouped(Math.round(events_per_s)) },
+  { head: 'blocks/s', text: ({ blocks_per_s }) => grouped(Math.round(blocks_per_s)) },
+  ...TIER_COLUMNS,
+  { head: 'lag', text: ({ lag_ms }) => duration(lag_ms) },
+  { head: 'age', text: ({ age_ms }) => duration(age_ms) },
+  countColumn('gaps', ({ gaps }) => gaps),
+  oddColumn('repeats', ({ repeats }) => repeats),
+  oddColumn('restarts', ({ restarts }) => restarts),
+  oddColumn('damaged', ({ damaged, bad_events }) => damaged + bad_events),
+  STATE_COLUMN,
+];
+
+/** What is seen at one time, for people. */
+export function watchText(watched: WatchedJson): string {
+  const { ranks, block_size, time } = watched;
+  const blocks = block_size === null ? 'no store was heard yet' : `blocks of ${block_size} tokens`;
+  const lines = [
+    `${time.slice(11, 19)} UTC, ${blocks}`,
+    eventTable(COLUMNS, ranks),
+    ...markNotes(ranks, block_size),
+    ...ranks.flatMap(({ worker, rank, problem }) =>
+      problem === null ? [] : [`${printable(worker)} rank ${rank}, wrong last: ${printable(problem, 200)}`],
+    ),
+    ...ranks
+      .filter(({ connected }) => connected === null)
+      .map(
+        ({ worker, rank }) =>
+          `rank ${rank} of ${printable(worker)} has no stream of its own: messages of another one name it`,
+      ),
+  ];
+  return lines.join('\n');
+}
+
+function duration(ms: number | null): string {
+  if (ms === null) return '-';
+  const size = Math.abs(ms);
+  if (size < 1000) return `${Math.round(ms)} ms`;
+  if (size < 100_000) return `${(ms / 1000).toFixed(1)} s`;
+  return size < 6_000_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 3_600_000)} h`;
+}
