@@ -27,9 +27,9 @@ const NOTHING = -1;
  * the engine noticed. It knows neither sockets nor timers: whoever holds it tells it what happens, and when.
  *
  *   live ───► next ────────────────────────► sink.apply ◄─── what was held behind it
- *             above: held, and a replay asked for ▲
- *             below: a repeat, or                 └────────── replayed
- *                    the engine began anew
+ *             above, or unconfirmed: held, until  ▲
+ *             a replay has brought those before   └────────── replayed
+ *             below: a repeat, or the engine began anew
  *
  * I1  Between two calls of `restarted` the sink sees rising numbers, and while not degraded all from 0 on.
  * I2  While messages are missing a replay is under way, or the last one failed and another will be asked for.
@@ -135,8 +135,7 @@ export class EventStream {
     // An engine keeps its newest messages: before the first that it gives there are none.
     if (sequence > order.next && (isFirst || replay.isLast)) order.passOver(sequence);
     if (sequence < order.next) this.#replayedBelow(replay, isFirst, sequence, payload, nowMs);
-    else if (sequence === order.next) this.#applyReplayed(sequence, payload, nowMs);
-    else this.#replayedAbove(sequence, payload, nowMs);
+    else this.#replayedFromNextOn(sequence, payload, nowMs);
     this.#settle(nowMs);
   }
 
@@ -194,8 +193,10 @@ export class EventStream {
 
   #fromNextOn(sequence: number, payload: Uint8Array, nowMs: number): void {
     const order = this.#order;
-    if (sequence > order.next && this.#requestReplay !== undefined && !this.#isReplayDead) {
-      this.#ahead(sequence, payload, nowMs);
+    // By chance the first number that is heard of a new life may be the one awaited of the old one.
+    const isToBeProven = sequence > order.next || (this.#knowledge.isUnconfirmed && order.next > 0);
+    if (isToBeProven && this.#requestReplay !== undefined && !this.#isReplayDead) {
+      this.#wait(sequence, payload, nowMs);
       return;
     }
     if (sequence > order.next) this.#counts.gaps += 1;
@@ -204,7 +205,7 @@ export class EventStream {
     this.#knowledge.isUnconfirmed = false;
   }
 
-  #ahead(sequence: number, payload: Uint8Array, nowMs: number): void {
+  #wait(sequence: number, payload: Uint8Array, nowMs: number): void {
     const order = this.#order;
     const isHeld = order.isHeld(sequence, payload);
     if (isHeld === true) {
@@ -218,7 +219,7 @@ export class EventStream {
       this.#fromNextOn(sequence, payload, nowMs);
       return;
     }
-    if (!order.isBehind) this.#counts.gaps += 1;
+    if (sequence > order.next && !order.isBehind) this.#counts.gaps += 1;
     order.hold(sequence, payload, nowMs);
     if (this.#replay === undefined && !this.#schedule.isFailing) this.#ask(nowMs);
   }
@@ -268,14 +269,16 @@ export class EventStream {
   }
 
   /** Engines drop messages of a replay that are not taken off fast enough: behind a hole they wait for another one. */
-  #replayedAbove(sequence: number, payload: Uint8Array, nowMs: number): void {
+  #replayedFromNextOn(sequence: number, payload: Uint8Array, nowMs: number): void {
     const isHeld = this.#order.isHeld(sequence, payload);
     if (isHeld === false) this.#beginAnew(nowMs);
+    else if (sequence === this.#order.next) this.#applyReplayed(sequence, payload, nowMs);
     else if (isHeld === undefined) this.#order.hold(sequence, payload, nowMs);
   }
 
   #replayWasRead(replay: Replay, nowMs: number): void {
     this.#knowledge.isUnconfirmed = false;
+    this.#order.applyHeld();
     const { next, isBehind } = this.#order;
     const isGone = isBehind && replay.known >= next;
     if (isGone && replay.isLast) this.#order.passOver(replay.known + 1);
@@ -287,9 +290,14 @@ export class EventStream {
     if (replay.from > 0) {
       // The engine does not know the last message that was heard: what does it know?
       this.#ask(nowMs, 0);
-    } else if (order.isBehind) {
+    } else if (order.isBehind && replay.known >= order.next) {
+      // It has sent messages, and replays none of them.
+      if (order.next > 0) this.#knowledge.lose(true);
+      this.#knowledge.isUnconfirmed = false;
       order.passOver(replay.known + 1);
       if (order.isBehind) this.#ask(nowMs);
+    } else if (order.isBehind) {
+      this.#ask(nowMs);
     } else if (order.next === replay.next) {
       this.#knowledge.isUnconfirmed = order.next > 0;
     }

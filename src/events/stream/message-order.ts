@@ -49,7 +49,7 @@ export class MessageOrder {
     return Math.max(this.#highest, this.#next - 1);
   }
 
-  /** Are messages missing? */
+  /** Are messages missing, or held? */
   get isBehind(): boolean {
     return this.#highest >= this.#next;
   }
@@ -80,7 +80,7 @@ export class MessageOrder {
     return time !== undefined && time > this.#batchTime;
   }
 
-  /** Of a number above `next`: is this message held? Undefined: none with that number is. */
+  /** Of a number from `next` on: is this message held? Undefined: none with that number is. */
   isHeld(sequence: number, payload: Uint8Array): boolean | undefined {
     return this.#held.isSame(sequence, payload);
   }
@@ -91,11 +91,21 @@ export class MessageOrder {
 
   /** The next message, and what is held behind it. */
   apply(sequence: number, payload: Uint8Array, receivedMs: number): void {
+    if (this.#held.size > 0) this.#held.take(sequence);
     this.#applyOne(sequence, payload, receivedMs);
-    if (this.#held.size > 0) this.#applyHeld();
+    if (this.#held.size > 0) this.applyHeld();
   }
 
-  /** A message whose number is above `next`, and not held. For want of room it is dropped, and all that is held with it. */
+  /** What is held from the next message on, up to the first that is missing. */
+  applyHeld(): void {
+    for (;;) {
+      const message = this.#held.take(this.#next);
+      if (message === undefined) return;
+      this.#applyOne(message.sequence, message.payload, message.receivedMs);
+    }
+  }
+
+  /** A message from `next` on that is not held. For want of room it is dropped, and all that is held with it. */
   hold(sequence: number, payload: Uint8Array, receivedMs: number): void {
     this.#highest = Math.max(this.#highest, sequence);
     if (this.#held.hasRoomFor(payload)) {
@@ -112,7 +122,7 @@ export class MessageOrder {
       const to = Math.min(this.#held.lowest() ?? below, below);
       if (to > this.#next) this.#knowledge.lose(this.#next > 0);
       this.#next = to;
-      this.#applyHeld();
+      this.applyHeld();
     }
   }
 
@@ -125,14 +135,6 @@ export class MessageOrder {
     this.#held.clear();
     this.#knowledge.forget();
     this.#sink.restarted();
-  }
-
-  #applyHeld(): void {
-    for (;;) {
-      const message = this.#held.take(this.#next);
-      if (message === undefined) return;
-      this.#applyOne(message.sequence, message.payload, message.receivedMs);
-    }
   }
 
   #applyOne(sequence: number, payload: Uint8Array, receivedMs: number): void {

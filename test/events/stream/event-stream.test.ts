@@ -420,7 +420,55 @@ describe('a connection', () => {
     stream.live(5, batch(5, 1), 21);
     stream.replayed(4, batch(4, 1), 22);
     replay(stream, range(0, 6), 1, 23);
-    expect(sink.take()).toBe('unconfirmed 5 ok restarted unconfirmed 0 1 2 3 4 5 ok');
+    expect(sink.take()).toBe('unconfirmed restarted 0 1 2 3 4 5 ok');
+  });
+});
+
+describe('an unconfirmed stream', () => {
+  it('holds the next message until the replay has confirmed those before', () => {
+    const { sink, stream } = settledTrial(5);
+    stream.interrupted(10);
+    stream.resumed(20);
+    stream.live(5, batch(5), 21);
+    stream.live(6, batch(6), 22);
+    expect(sink.take()).toBe('unconfirmed');
+    replay(stream, [4]);
+    expect(sink.take()).toBe('5 6 ok');
+    expect(stream.status()).toMatchObject({ gaps: 0, heldMessages: 0 });
+  });
+
+  it('holds it when the engine knew no messages before', () => {
+    const { sink, stream, asked } = settledTrial(1);
+    stream.tick(2000);
+    stream.replayEnded(2000);
+    stream.live(1, batch(1, 1), 2001);
+    expect(sink.take()).toBe('unconfirmed');
+    expect(asked).toEqual([0, 0]);
+    replay(stream, [0, 1], 1);
+    expect(sink.take()).toBe('restarted 0 1 ok');
+  });
+
+  it('goes on, degraded, when the engine replays nothing of what it sends', () => {
+    const { sink, stream } = settledTrial(5);
+    stream.interrupted(10);
+    stream.resumed(20);
+    stream.live(5, batch(5), 21);
+    for (let i = 0; i < 4; i++) stream.replayEnded(22);
+    expect(stream.isReplaying).toBe(false);
+    expect(sink.take()).toBe('unconfirmed 5 replay-too-short');
+    stream.live(6, batch(6), 23);
+    expect(sink.take()).toBe('6');
+  });
+
+  it('goes on when the replay does not answer for long', () => {
+    const { sink, stream } = settledTrial(5);
+    stream.interrupted(10);
+    stream.resumed(20);
+    stream.live(5, batch(5), 30);
+    for (let ms = 100; ms <= 10_100; ms += 100) stream.tick(ms);
+    expect(sink.take()).toBe('unconfirmed 5');
+    stream.live(6, batch(6), 10_200);
+    expect(sink.take()).toBe('6 ok');
   });
 });
 
