@@ -13,54 +13,7 @@ constexpr size_t kAhead = 24;
 /// Names beyond twice the resident blocks that are kept without a look.
 constexpr uint64_t kSlack = 4096;
 
-EventRow row_of(const EngineCall& call, size_t i) {
-  EventRow row;
-  std::memcpy(static_cast<void*>(&row), &call.columns.rows[i * kEventPlaces], sizeof row);
-  return row;
-}
-
-bool is_left_out(const EventRow& row) {
-  return row.kind == EventKind::kOdd || row.tier < 0;
-}
-
-/// As many places from `at` on lie within `size`.
-bool lies_within(int32_t at, int32_t count, size_t size) {
-  return at >= 0 && count >= 0 && static_cast<size_t>(at) + static_cast<size_t>(count) <= size;
-}
-
-const char* misfit_of(const EngineCall& call, const EventRow& row) {
-  const EventColumns& columns = call.columns;
-  if (row.kind < EventKind::kOdd || row.kind > EventKind::kCleared) return "kind must be of EVENT_KIND";
-  if (row.kind == EventKind::kOdd) return "";
-  if (row.tier < -1 || row.tier >= static_cast<int32_t>(kTiers)) return "tier must be from -1 to 3";
-  // A clear goes to all tiers, whichever have a slot.
-  if (is_left_out(row) || row.kind == EventKind::kCleared) return "";
-  if (call.slots[static_cast<size_t>(row.tier)].incarnation == 0) return "the tier must have a slot";
-  if (!lies_within(row.hash_at, row.blocks, columns.hashes.size()))
-    return "hashAt and blocks must lie within hashes";
-  if (row.kind == EventKind::kRemoved) return "";
-  if (row.parent_at != -1 && !lies_within(row.parent_at, 1, columns.hashes.size()))
-    return "parentAt must be -1 or lie within hashes";
-  if (!lies_within(row.token_at, row.tokens, columns.tokens.size()))
-    return "tokenAt and tokens must lie within tokens";
-  if (row.tokens != 0 &&
-      uint64_t{call.block_size} * static_cast<uint64_t>(row.blocks) != static_cast<uint64_t>(row.tokens))
-    return "tokens must be blocks x blockSize";
-  return "";
-}
-
 }  // namespace
-
-std::string misfit(const EngineCall& call) {
-  if (call.first > call.end || call.end > call.columns.rows.size() / kEventPlaces)
-    return "first and end must be a range of the events";
-  if (!call.extra.blocks.empty() && call.end - call.first != 1) return "extra keys go with one event";
-  for (size_t i = call.first; i < call.end; ++i) {
-    const char* why = misfit_of(call, row_of(call, i));
-    if (*why != '\0') return "event " + std::to_string(i) + ": " + why;
-  }
-  return "";
-}
 
 Status EngineNames::apply(Index& index, const EngineCall& told, EngineResult& result) {
   result = {};
@@ -75,7 +28,7 @@ Status EngineNames::apply(Index& index, const EngineCall& told, EngineResult& re
   const Call call{index, told, result};
   asked_ = 0;
   for (size_t i = told.first; i < told.end; ++i) {
-    const EventRow row = row_of(told, i);
+    const EventRow row = told.row(i);
     if (is_left_out(row)) continue;
     if (row.kind == EventKind::kCleared) {
       clear(call);

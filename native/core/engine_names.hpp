@@ -14,13 +14,14 @@
 // that stand in the event twice, are rare: the first such stops the claims and undoes them, other blocks under the event's
 // names are released, and claims are made once more, where a name met again is left without one.
 //
-// Invariants: those of the name table; a call whose memory runs out leaves names and index agreeing, at most the event's
-// first runs applied.
+// Invariants: those of the name table; a store whose memory runs out leaves names and index agreeing, with the runs before
+// applied.
 // Costs, n blocks: hashing, one table line a name (asked for well ahead, also across events) and the index' own; no
 // allocation but for growth. A sweep looks at every name, and follows on at least 4096 names that had gone stale, unless more
 // than two names mean one block.
 #pragma once
 
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -45,7 +46,18 @@ struct EngineCall {
   uint32_t block_size;
   ExtraKeys extra;
   double now_ms;
+
+  EventRow row(size_t event) const {
+    EventRow row;
+    std::memcpy(static_cast<void*>(&row), &columns.rows[event * kEventPlaces], sizeof row);
+    return row;
+  }
 };
+
+/// Odd, or of no tier.
+inline bool is_left_out(const EventRow& row) {
+  return row.kind == EventKind::kOdd || row.tier < 0;
+}
 
 /// In blocks; see APPLIED in the seam.
 struct EngineResult {

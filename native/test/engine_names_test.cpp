@@ -2,177 +2,16 @@
 #include "core/engine_names.hpp"
 
 #include <cstdio>
-#include <map>
-#include <set>
 
 #include "test/byte_source.hpp"
 #include "test/check.hpp"
+#include "test/engine_names_twin.hpp"
 
 namespace kvidx {
 namespace {
 
-constexpr uint32_t kBlockSize = 2;
-const SeqHash kRoot{0x5eed};
-
-using Copies = std::array<uint16_t, kTiers>;
-struct Named {
-  SeqHash seq;
-  Copies copies;
-};
-
-/// Columns that a test fills event by event.
-struct Told {
-  std::vector<int32_t> rows;
-  std::vector<uint64_t> hashes;
-  std::vector<Token> tokens;
-
-  void add(EventKind kind, size_t tier, const std::vector<uint64_t>& names, const uint64_t* parent = nullptr,
-           const std::vector<Token>& ids = {}) {
-    int32_t row[kEventPlaces] = {};
-    row[0] = static_cast<int32_t>(kind);
-    row[3] = static_cast<int32_t>(names.size());
-    row[4] = static_cast<int32_t>(hashes.size());
-    hashes.insert(hashes.end(), names.begin(), names.end());
-    row[5] = parent == nullptr ? -1 : static_cast<int32_t>(hashes.size());
-    if (parent != nullptr) hashes.push_back(*parent);
-    row[6] = static_cast<int32_t>(ids.size());
-    row[7] = static_cast<int32_t>(tokens.size());
-    tokens.insert(tokens.end(), ids.begin(), ids.end());
-    row[14] = static_cast<int32_t>(tier);
-    rows.insert(rows.end(), row, row + kEventPlaces);
-  }
-  size_t events() const { return rows.size() / kEventPlaces; }
-  EngineCall call(const TierSlots& slots) {
-    return {{rows, hashes, tokens}, 0, events(), slots, kRoot, kBlockSize, {}, 1};
-  }
-};
-
-/// What names mean, by maps, and an index of its own that is fed block by block as they say.
-struct Twin {
-  bool counts_copies;
-  Index index;
-  TierSlots slots{};
-  std::map<uint64_t, Named> names;
-  EngineResult result;
-
-  bool wants(uint16_t copies) const { return counts_copies || copies == 0; }
-
-  bool store_run(size_t tier, SeqSpan run, Parent parent) {
-    FeedResult fed;
-    CHECK(index.store(slots[tier], run, parent, 1, fed) == Status::kOk);
-    result.stored += fed.applied;
-    result.duplicate += fed.duplicate;
-    result.orphaned += fed.orphaned;
-    result.rejected += fed.rejected;
-    result.evicted += fed.evicted;
-    return fed.applied + fed.duplicate > 0 || fed.rejected != run.size();
-  }
-  void remove_seqs(size_t tier, const std::vector<SeqHash>& seqs) {
-    FeedResult fed;
-    CHECK(index.remove(slots[tier], seqs, fed) == Status::kOk);
-    result.removed += fed.applied;
-    result.unknown += fed.unknown;
-  }
-  void add_copy(uint64_t name, SeqHash seq, size_t tier) {
-    Named& named = names.try_emplace(name, Named{seq, {}}).first->second;
-    if (wants(named.copies[tier])) ++named.copies[tier];
-  }
-
-  void store(size_t tier, const std::vector<uint64_t>& told, const uint64_t* parent_name,
-             const std::vector<Token>& ids) {
-    SeqHash seed = kRoot;
-    Parent parent = Parent::root();
-    if (parent_name != nullptr) {
-      const auto known = names.find(*parent_name);
-      seed = known == names.end() ? SeqHash{xxh64_name(*parent_name)} : known->second.seq;
-      parent = known == names.end() ? Parent::unknown() : Parent::of(seed);
-    }
-    std::vector<SeqHash> seqs(told.size());
-    seq_hashes(ids, kBlockSize, seed, {}, seqs);
-    for (size_t i = 0; i < told.size(); ++i) {
-      const auto known = names.find(told[i]);
-      if (known == names.end() || known->second.seq == seqs[i]) continue;
-      for (size_t t = 0; t < kTiers; ++t) {
-        if (slots[t].incarnation != 0)
-          remove_seqs(t, std::vector<SeqHash>(known->second.copies[t], known->second.seq));
-      }
-      names.erase(known);
-    }
-    std::vector<bool> forwarded;
-    for (const uint64_t name : told) {
-      const auto known = names.find(name);
-      forwarded.push_back(known == names.end() || wants(known->second.copies[tier]));
-    }
-    std::vector<size_t> accepted;
-    for (size_t i = 0; i < told.size();) {
-      if (!forwarded[i]) {
-        ++result.duplicate;
-        ++i;
-        continue;
-      }
-      const size_t begin = i;
-      while (i < told.size() && forwarded[i]) ++i;
-      const Parent before = begin == 0 ? parent : Parent::of(seqs[begin - 1]);
-      if (!store_run(tier, SeqSpan(seqs).subspan(begin, i - begin), before)) continue;
-      for (size_t k = begin; k < i; ++k) accepted.push_back(k);
-    }
-    for (const size_t i : accepted) {
-      const auto known = names.find(told[i]);
-      if (known == names.end() || known->second.seq == seqs[i]) {
-        add_copy(told[i], seqs[i], tier);
-      } else {
-        ++result.rejected;
-        remove_seqs(tier, {seqs[i]});
-      }
-    }
-  }
-  void store_by_name(size_t tier, const std::vector<uint64_t>& told) {
-    for (const uint64_t name : told) {
-      const auto known = names.find(name);
-      if (known == names.end()) {
-        ++result.unresolved;
-      } else if (!wants(known->second.copies[tier])) {
-        ++result.duplicate;
-      } else if (store_run(tier, {&known->second.seq, 1}, Parent::unknown())) {
-        add_copy(name, known->second.seq, tier);
-      }
-    }
-  }
-  void remove(size_t tier, const std::vector<uint64_t>& told) {
-    std::vector<SeqHash> gone;
-    for (const uint64_t name : told) {
-      const auto known = names.find(name);
-      if (known == names.end() || known->second.copies[tier] == 0) {
-        ++result.unknown;
-        continue;
-      }
-      gone.push_back(known->second.seq);
-      --known->second.copies[tier];
-      if (known->second.copies == Copies{}) names.erase(known);
-    }
-    remove_seqs(tier, gone);
-  }
-  void clear() {
-    for (const SlotRef& slot : slots) {
-      uint64_t gone = 0;
-      if (slot.incarnation != 0) CHECK(index.clear(slot, gone) == Status::kOk);
-      result.cleared += gone;
-    }
-    names.clear();
-  }
-
-  static uint64_t xxh64_name(uint64_t name);
-};
-
-/// A chain step over the name, from the seed of orphans.
-uint64_t Twin::xxh64_name(uint64_t name) {
-  const LocalHash local{name};
-  SeqHash seq;
-  chain_hashes({&local, 1}, SeqHash{kOrphanSeed}, {&seq, 1});
-  return raw(seq);
-}
-
-void check_equal(const EngineNames& names, const Index& index, const TierSlots& slots, const Twin& twin) {
+void check_equal(const EngineNames& names, const Index& index, const TierSlots& slots,
+                 const NamesTwin& twin) {
   CHECK(names.validate() == "");
   CHECK(index.validate() == "");
   const auto entries = names.entries();
@@ -203,7 +42,7 @@ void random_events_equal_the_maps(uint64_t seed) {
   Index index(options);
   EngineNames names(counts, mixed(seed));
   TierSlots slots{};
-  Twin twin{counts, Index(options), {}, {}, {}};
+  NamesTwin twin{counts, Index(options), {}, {}, {}};
   const size_t tiers = source.between(1, kTiers);
   for (size_t t = 0; t < tiers; ++t) {
     slots[t] = index.add_slot();
@@ -215,7 +54,7 @@ void random_events_equal_the_maps(uint64_t seed) {
   const uint32_t named = source.between(4, 40);
   const auto name = [&] { return mixed(source.below(named)); };
   while (!source.empty()) {
-    Told told;
+    ToldEvents told;
     twin.result = {};
     for (uint32_t events = source.between(1, 3); events > 0; --events) {
       const size_t tier = source.below(tiers);
@@ -263,7 +102,7 @@ std::vector<uint64_t> numbered(uint64_t from, size_t count) {
 
 EngineResult store_many(EngineNames& names, Index& index, const TierSlots& slots, uint64_t from,
                         size_t count) {
-  Told told;
+  ToldEvents told;
   std::vector<Token> ids(count * kBlockSize);
   for (size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<Token>(from * kBlockSize + i);
   told.add(EventKind::kStored, 0, numbered(from, count), nullptr, ids);
@@ -281,14 +120,14 @@ void memory_comes_back() {
   CHECK(store_many(names, index, slots, 0, kMany).stored == kMany);
   const uint64_t full = names.used_bytes();
   CHECK(full >= kMany * sizeof(NameTable::Entry) && full < kMany * 56);
-  Told told;
+  ToldEvents told;
   told.add(EventKind::kRemoved, 0, numbered(kMany / 10, kMany - kMany / 10));
   EngineResult result;
   CHECK(names.apply(index, told.call(slots), result) == Status::kOk);
   CHECK(result.removed == kMany - kMany / 10 && names.size() == kMany / 10);
   CHECK(names.used_bytes() < full / 2);
   CHECK(names.validate() == "");
-  Told rest;
+  ToldEvents rest;
   rest.add(EventKind::kRemoved, 0, numbered(0, kMany / 10));
   CHECK(names.apply(index, rest.call(slots), result) == Status::kOk);
   CHECK(names.size() == 0 && names.used_bytes() == empty && index.known_blocks() == 0);
@@ -325,12 +164,12 @@ void entries_can_be_loaded() {
 void misfits_are_told() {
   Index index;
   const TierSlots slots{index.add_slot()};
-  Told told;
+  ToldEvents told;
   told.add(EventKind::kStored, 0, {1, 2}, nullptr, {1, 2, 3, 4});
   const EngineCall good = told.call(slots);
   CHECK(misfit(good) == "");
   const auto with = [&](size_t place, int32_t value) {
-    Told bad = told;
+    ToldEvents bad = told;
     bad.rows[place] = value;
     return misfit(bad.call(slots));
   };
@@ -352,7 +191,7 @@ void refused_calls_change_nothing() {
   Index index;
   EngineNames names(false, 1);
   TierSlots slots{index.add_slot(), index.add_slot()};
-  Told told;
+  ToldEvents told;
   told.add(EventKind::kStored, 0, {1}, nullptr, {1, 2});
   EngineResult result;
   FeedResult fed;

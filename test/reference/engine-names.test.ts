@@ -1,71 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import {
-  APPLIED_LENGTH,
-  type CoreEngineNames,
-  type CoreIndex,
-  type CoreIndexOptions,
-  EVENT,
-  type FlatExtraKeys,
-  ORPHAN_SEED,
-  RESULT_LENGTH,
-  type Seam,
-  TIER_COUNT,
-} from '../../src/native/seam.js';
+import { APPLIED_LENGTH, ORPHAN_SEED, RESULT_LENGTH } from '../../src/native/seam.js';
 import { reference, tested } from '../property/backends.js';
-import { applyTo, CLEARED, columnsOf, inTier, listOf, removed, stored, type Told } from './told-events.js';
-
-const BLOCK_SIZE = 2;
-const ROOT = 77n;
-/** Names; A is that of the first block. */
-const [A, B, C, D, X] = [0xa000_0000_0000_0001n, 2n, 3n, 4n, 99n];
-/** Tokens of three blocks. */
-const ABC = [1, 1, 2, 2, 3, 3];
-
-class World {
-  readonly index: CoreIndex;
-  readonly names: CoreEngineNames;
-  readonly slots = new Uint32Array(2 * TIER_COUNT);
-  readonly #seam: Seam;
-
-  constructor(seam: Seam, { countsCopies = false, countsBlocks = true, tiers = 2, maxBlocks = 0 } = {}) {
-    this.#seam = seam;
-    const options: CoreIndexOptions = { maxSessions: 0, maxBlocks, evictedHistory: 0 };
-    this.index = seam.createIndex(options);
-    this.names = this.index.createEngineNames(countsCopies);
-    for (let tier = 0; tier < tiers; tier++) {
-      const slot = this.index.addSlot();
-      const incarnation = this.index.incarnation(slot);
-      if (countsBlocks) this.index.countReferences(slot, incarnation);
-      this.slots.set([slot, incarnation], 2 * tier);
-    }
-  }
-
-  apply(...events: Told[]) {
-    const applied = applyTo(this.names, events, { slots: this.slots, root: ROOT, blockSize: BLOCK_SIZE });
-    expect(this.index.validate()).toBe('');
-    return applied;
-  }
-
-  applyWith(extra: FlatExtraKeys, ...events: Told[]) {
-    return applyTo(this.names, events, { slots: this.slots, root: ROOT, blockSize: BLOCK_SIZE, extra });
-  }
-
-  seqs(tokens: readonly number[], parent = ROOT, extra?: FlatExtraKeys): bigint[] {
-    const out = new BigUint64Array(tokens.length / BLOCK_SIZE);
-    this.#seam.seqHashes(Uint32Array.from(tokens), BLOCK_SIZE, parent, extra, out);
-    return Array.from(out);
-  }
-
-  held(tier = 0): bigint[] {
-    return Array.from(this.index.enumerate(this.slots[2 * tier]!, true));
-  }
-
-  known(): string {
-    return listOf(this.names)
-      .map(({ name, copies }) => `${name === A ? 'A' : 'BCD'[Number(name) - 2]}:${copies.join('')}`)
-      .join(' ');
-  }
-}
+import { A, ABC, B, BLOCK_SIZE, C, D, NamesWorld, ROOT, X } from './names-world.js';
+import { CLEARED, columnsOf, inTier, listOf, removed, stored } from './told-events.js';
 
 const sorted = (hashes: readonly bigint[]) => Array.from(BigUint64Array.from(hashes).sort());
 
@@ -74,7 +11,7 @@ describe.each([...new Set([reference, tested])].map((seam) => [seam.name, seam] 
   (_, seam) => {
     describe('a store', () => {
       it('hashes token ids from the root and keeps each name', () => {
-        const w = new World(seam);
+        const w = new NamesWorld(seam);
         expect(w.apply(stored([A, B, C], ABC))).toEqual({ status: 'ok', stored: 3 });
         expect(w.held()).toEqual(sorted(w.seqs(ABC)));
         expect(listOf(w.names).map(({ name }) => name)).toEqual([B, C, A]);
@@ -84,14 +21,14 @@ describe.each([...new Set([reference, tested])].map((seam) => [seam.name, seam] 
       });
 
       it('goes on behind its parent', () => {
-        const w = new World(seam);
+        const w = new NamesWorld(seam);
         w.apply(stored([A], [1, 1]));
         expect(w.apply(stored([B, C], [2, 2, 3, 3], A))).toEqual({ status: 'ok', stored: 2 });
         expect(w.held()).toEqual(sorted(w.seqs(ABC)));
       });
 
       it('finds within one call what it stored before', () => {
-        const w = new World(seam);
+        const w = new NamesWorld(seam);
         expect(w.apply(stored([A], [1, 1]), stored([B], [2, 2], A), removed([A]))).toEqual({
           status: 'ok',
           stored: 2,
@@ -101,7 +38,7 @@ describe.each([...new Set([reference, tested])].map((seam) => [seam.name, seam] 
       });
 
       it('behind an unknown parent is an orphan whose hashes start from the name', () => {
-        const w = new World(seam);
+        const w = new NamesWorld(seam);
         expect(w.apply(stored([B, C], [2, 2, 3, 3], X))).toEqual({ status: 'ok', stored: 2, orphaned: 2 });
         const start = seam.xxh64(new Uint8Array(BigUint64Array.of(X).buffer), ORPHAN_SEED);
         expect(w.held()).toEqual(sorted(w.seqs([2, 2, 3, 3], start)));
@@ -109,7 +46,7 @@ describe.each([...new Set([reference, tested])].map((seam) => [seam.name, seam] 
       });
 
       it('takes extra keys where it is alone', () => {
-        const w = new World(seam);
+        const w = new NamesWorld(seam);
         const extra = { blocks: Uint32Array.of(1), keys: BigUint64Array.of(5n) };
         w.applyWith(extra, stored([A, B, C], ABC));
         expect(w.held()).toEqual(sorted(w.seqs(ABC, ROOT, extra)));
@@ -117,7 +54,7 @@ describe.each([...new Set([reference, tested])].map((seam) => [seam.name, seam] 
       });
 
       it('told again is a duplicate and one copy', () => {
-        const w = new World(seam);
+        const w = new NamesWorld(seam);
         w.apply(stored([A, B, C], ABC));
         expect(w.apply(stored([A, B, C], ABC))).toEqual({ status: 'ok', duplicate: 3 });
         expect(w.index.stats().duplicates).toBe(0);
@@ -126,7 +63,7 @@ describe.each([...new Set([reference, tested])].map((seam) => [seam.name, seam] 
       });
 
       it('told again is a copy more where copies count', () => {
-        const w = new World(seam, { countsCopies: true });
+        const w = new NamesWorld(seam, { countsCopies: true });
         w.apply(stored([A, B, C], ABC));
         expect(w.apply(stored([A, B, C], ABC))).toEqual({ status: 'ok', duplicate: 3 });
         expect(w.known()).toBe('B:2000 C:2000 A:2000');
@@ -137,7 +74,7 @@ describe.each([...new Set([reference, tested])].map((seam) => [seam.name, seam] 
       });
 
       it('gives the index only what the tier has not, in the gaps', () => {
-        const w = new World(seam);
+        const w = new NamesWorld(seam);
         w.apply(stored([A, B, C, D], [...ABC, 4, 4]));
         w.apply(removed([A, C, D]));
         expect(w.apply(stored([A, B, C, D], [...ABC, 4, 4]))).toEqual({
@@ -150,7 +87,7 @@ describe.each([...new Set([reference, tested])].map((seam) => [seam.name, seam] 
       });
 
       it('of two names for one block makes two copies of it', () => {
-        const w = new World(seam);
+        const w = new NamesWorld(seam);
         w.apply(stored([A], [1, 1]));
         expect(w.apply(stored([B], [1, 1]))).toEqual({ status: 'ok', duplicate: 1 });
         w.apply(removed([A]));
@@ -160,7 +97,7 @@ describe.each([...new Set([reference, tested])].map((seam) => [seam.name, seam] 
       });
 
       it('counts no copy beyond what a name can count, in the index neither', () => {
-        const w = new World(seam, { countsCopies: true });
+        const w = new NamesWorld(seam, { countsCopies: true });
         w.apply(stored([A], [1, 1]));
         w.names.load({
           names: BigUint64Array.of(A),
@@ -175,7 +112,7 @@ describe.each([...new Set([reference, tested])].map((seam) => [seam.name, seam] 
 
     describe('a name', () => {
       it('that means another block now loses the former one in all tiers', () => {
-        const w = new World(seam, { countsCopies: true });
+        const w = new NamesWorld(seam, { countsCopies: true });
         w.apply(stored([A], [1, 1]), stored([A], [1, 1]), inTier(1, stored([A], [1, 1])));
         expect(w.apply(stored([A], [8, 8]))).toEqual({ status: 'ok', stored: 1, removed: 3 });
         expect(w.held()).toEqual(w.seqs([8, 8]));
@@ -184,14 +121,14 @@ describe.each([...new Set([reference, tested])].map((seam) => [seam.name, seam] 
       });
 
       it('twice in an event stays where it stood first', () => {
-        const w = new World(seam);
+        const w = new NamesWorld(seam);
         expect(w.apply(stored([A, B, A], ABC))).toEqual({ status: 'ok', stored: 3, rejected: 1, removed: 1 });
         expect(w.held()).toEqual(sorted(w.seqs(ABC).slice(0, 2)));
         expect(listOf(w.names).find(({ name }) => name === A)!.seq).toBe(w.seqs(ABC)[0]);
       });
 
       it('whose first place in the event was refused stands for the second', () => {
-        const w = new World(seam);
+        const w = new NamesWorld(seam);
         const [a, b] = w.seqs([1, 1, 2, 2]) as [bigint, bigint];
         // A block of the event is known behind another one, so that the run in front of the gap is refused.
         const elsewhere = w.index.addSlot();
@@ -211,7 +148,7 @@ describe.each([...new Set([reference, tested])].map((seam) => [seam.name, seam] 
       });
 
       it('of a refused store is not kept', () => {
-        const w = new World(seam);
+        const w = new NamesWorld(seam);
         const [, b] = w.seqs(ABC) as [bigint, bigint];
         const elsewhere = w.index.addSlot();
         const result = new Float64Array(RESULT_LENGTH);
@@ -222,7 +159,7 @@ describe.each([...new Set([reference, tested])].map((seam) => [seam.name, seam] 
       });
 
       it('goes with the last copy of its block in the last tier', () => {
-        const w = new World(seam);
+        const w = new NamesWorld(seam);
         w.apply(stored([A], [1, 1]), inTier(1, stored([A], [1, 1])));
         expect(w.known()).toBe('A:1100');
         w.apply(removed([A]));
@@ -236,7 +173,7 @@ describe.each([...new Set([reference, tested])].map((seam) => [seam.name, seam] 
 
     describe('a store without tokens', () => {
       it('brings blocks of known names to its tier', () => {
-        const w = new World(seam);
+        const w = new NamesWorld(seam);
         w.apply(stored([A, B], [1, 1, 2, 2]));
         expect(w.apply(inTier(1, stored([B, X, A])))).toEqual({ status: 'ok', stored: 2, unresolved: 1 });
         expect(w.held(1)).toEqual(w.held(0));
@@ -245,7 +182,7 @@ describe.each([...new Set([reference, tested])].map((seam) => [seam.name, seam] 
       });
 
       it('tells no predecessor: what the index knows stays, and what it let go is an orphan', () => {
-        const w = new World(seam);
+        const w = new NamesWorld(seam);
         w.apply(stored([A, B], [1, 1, 2, 2]));
         expect(w.apply(inTier(1, stored([B])))).toEqual({ status: 'ok', stored: 1 });
         expect(w.index.stats()).toMatchObject({ orphans: 0, rejected: 0 });
@@ -257,7 +194,7 @@ describe.each([...new Set([reference, tested])].map((seam) => [seam.name, seam] 
 
     describe('a removal', () => {
       it('counts names that the tier has no copy of, and blocks that the index let go', () => {
-        const w = new World(seam);
+        const w = new NamesWorld(seam);
         w.apply(stored([A, B], [1, 1, 2, 2]));
         expect(w.apply(inTier(1, removed([A])))).toEqual({ status: 'ok', unknown: 1 });
         expect(w.apply(removed([A, A, X]))).toEqual({ status: 'ok', removed: 1, unknown: 2 });
@@ -268,7 +205,7 @@ describe.each([...new Set([reference, tested])].map((seam) => [seam.name, seam] 
     });
 
     it('a clear empties all tiers, whichever it names', () => {
-      const w = new World(seam);
+      const w = new NamesWorld(seam);
       w.apply(stored([A, B], [1, 1, 2, 2]), inTier(1, stored([A])));
       expect(w.apply(inTier(3, CLEARED))).toEqual({ status: 'ok', cleared: 3 });
       expect(w.names.size()).toBe(0);
@@ -276,7 +213,7 @@ describe.each([...new Set([reference, tested])].map((seam) => [seam.name, seam] 
     });
 
     it('events that are odd or have no tier are left out', () => {
-      const w = new World(seam);
+      const w = new NamesWorld(seam);
       expect(w.apply({ ...stored([A], [1, 1]), kind: 'odd' }, inTier(-1, stored([A], [1, 1])))).toEqual({
         status: 'ok',
       });
@@ -284,72 +221,16 @@ describe.each([...new Set([reference, tested])].map((seam) => [seam.name, seam] 
     });
 
     it('applies the events from first to end alone', () => {
-      const w = new World(seam);
+      const w = new NamesWorld(seam);
       const columns = columnsOf([stored([A], [1, 1]), stored([B], [2, 2]), stored([C], [3, 3])]);
       const result = new Float64Array(APPLIED_LENGTH);
       w.names.apply(columns, 1, 2, w.slots, ROOT, BLOCK_SIZE, undefined, 0, result);
       expect(w.known()).toBe('B:1000');
     });
 
-    it('with one slot whose life is over applies nothing', () => {
-      const w = new World(seam);
-      w.index.removeSlot(w.slots[2]!, w.slots[3]!);
-      expect(w.apply(stored([A], [1, 1]))).toEqual({ status: 'unknownWorker' });
-      expect(w.names.size()).toBe(0);
-    });
-
-    it('refuses a slot with a capacity', () => {
-      const w = new World(seam, { countsBlocks: false });
-      w.index.setCapacity(w.slots[2]!, w.slots[3]!, 5, 0, new Float64Array(RESULT_LENGTH));
-      expect(() => w.apply(stored([A], [1, 1]))).toThrow(RangeError);
-      expect(w.names.size()).toBe(0);
-    });
-
-    it.each([
-      ['kind', 4],
-      ['kind', -1],
-      ['tier', 4],
-      ['tier', 2],
-      ['tier', -2],
-      ['blocks', -1],
-      ['blocks', 1],
-      ['blocks', 3],
-      ['hashAt', -1],
-      ['hashAt', 2],
-      ['parentAt', 3],
-      ['parentAt', -2],
-      ['tokens', 2],
-      ['tokens', -4],
-      ['tokenAt', 1],
-      ['tokenAt', -1],
-    ] as const)('an event whose %s is %i is an error, and none of the call is applied', (place, value) => {
-      const w = new World(seam);
-      const columns = columnsOf([CLEARED, stored([B, C], [2, 2, 3, 3], X)]);
-      columns.rows[columns.rows.length / 2 + EVENT[place]] = value;
-      w.apply(stored([A], [1, 1]));
-      const result = new Float64Array(APPLIED_LENGTH);
-      expect(() => w.names.apply(columns, 0, 2, w.slots, ROOT, BLOCK_SIZE, undefined, 0, result)).toThrow(
-        expect.objectContaining({ name: 'RangeError', code: 'ERR_KVIDX_OUT_OF_RANGE' }),
-      );
-      expect(w.known()).toBe('A:1000');
-    });
-
-    it('a range of events beyond the rows is an error', () => {
-      const w = new World(seam);
-      const result = new Float64Array(APPLIED_LENGTH);
-      for (const [first, end] of [
-        [0, 2],
-        [1, 0],
-      ] as const) {
-        expect(() =>
-          w.names.apply(columnsOf([CLEARED]), first, end, w.slots, ROOT, BLOCK_SIZE, undefined, 0, result),
-        ).toThrow(RangeError);
-      }
-    });
-
     it('names of blocks that the index let go are swept once they are many', () => {
       const maxBlocks = 100;
-      const w = new World(seam, { maxBlocks, tiers: 1 });
+      const w = new NamesWorld(seam, { maxBlocks, tiers: 1 });
       const storeFrom = (from: number) => {
         const names = Array.from({ length: maxBlocks }, (_, i) => BigInt(from + i));
         return w.apply(
@@ -369,36 +250,17 @@ describe.each([...new Set([reference, tested])].map((seam) => [seam.name, seam] 
     });
 
     it('entries can be loaded elsewhere', () => {
-      const w = new World(seam);
+      const w = new NamesWorld(seam);
       w.apply(stored([A, B, C], ABC), inTier(1, stored([B])));
-      const other = new World(seam);
+      const other = new NamesWorld(seam);
       other.apply(stored([D], [4, 4]));
       other.names.load(w.names.entries());
       expect(listOf(other.names)).toEqual(listOf(w.names));
       expect(other.apply(removed([A]))).toEqual({ status: 'ok', unknown: 1 });
     });
 
-    it('refuses entries that are none, and keeps what it has', () => {
-      const w = new World(seam);
-      w.apply(stored([A], [1, 1]));
-      const entries = { names: BigUint64Array.of(1n, 2n), seqs: BigUint64Array.of(1n, 2n) };
-      const copies = Uint16Array.of(1, 0, 0, 0, 0, 0, 0, 1);
-      const rangeError = expect.objectContaining({ name: 'RangeError' });
-      const bad = [
-        { ...entries, copies: copies.subarray(0, 4) },
-        { ...entries, copies, seqs: BigUint64Array.of(1n) },
-        { ...entries, copies, names: BigUint64Array.of(2n, 1n) },
-        { ...entries, copies, names: BigUint64Array.of(2n, 2n) },
-        { ...entries, copies: Uint16Array.of(1, 0, 0, 0, 0, 0, 0, 0) },
-      ];
-      for (const refused of bad) expect(() => w.names.load(refused)).toThrow(rangeError);
-      expect(w.known()).toBe('A:1000');
-      w.names.load({ ...entries, copies });
-      expect(w.names.size()).toBe(2);
-    });
-
     it('uses the memory of no names when all have gone', () => {
-      const w = new World(seam);
+      const w = new NamesWorld(seam);
       const empty = w.names.usedBytes();
       w.apply(stored([A, B, C], ABC));
       expect(w.names.usedBytes()).toBeGreaterThan(empty);
@@ -407,16 +269,3 @@ describe.each([...new Set([reference, tested])].map((seam) => [seam.name, seam] 
     });
   },
 );
-
-describe.skipIf(tested === reference)('names of an engine in the addon', () => {
-  it('fail once their index is closed', () => {
-    const w = new World(tested);
-    w.index.close();
-    const closed = expect.objectContaining({ code: 'ERR_KVIDX_CLOSED' });
-    expect(() => w.apply(CLEARED)).toThrow(closed);
-    expect(() => w.names.size()).toThrow(closed);
-    expect(() => w.names.usedBytes()).toThrow(closed);
-    expect(() => w.names.entries()).toThrow(closed);
-    expect(() => w.index.createEngineNames(false)).toThrow(closed);
-  });
-});
