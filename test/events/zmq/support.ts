@@ -35,6 +35,7 @@ export class Engine {
   #next = 0;
   /** Where replays were asked from. */
   readonly asked: number[] = [];
+  #isStopping = false;
   isAnswering = true;
   endpoint = '';
   replayEndpoint = '';
@@ -54,12 +55,21 @@ export class Engine {
       ...options,
     };
     const engine = new Engine(full);
-    await engine.#publisher.bind(address(full.port));
-    await engine.#router.bind(address(full.replayPort));
+    try {
+      await engine.#publisher.bind(address(full.port));
+      await engine.#router.bind(address(full.replayPort));
+    } catch (error) {
+      engine.#publisher.close();
+      engine.#router.close();
+      throw error;
+    }
     engine.endpoint = engine.#publisher.lastEndpoint!;
     engine.replayEndpoint = engine.#router.lastEndpoint!;
     onTestFinished(() => engine.stop());
-    void engine.#answer();
+    engine.#answer().catch((error) => {
+      // Meanwhile its sockets are busy.
+      if (!engine.#isStopping) throw error;
+    });
     return engine;
   }
 
@@ -81,8 +91,9 @@ export class Engine {
   }
 
   async stop(): Promise<void> {
-    if (this.#publisher.closed) return;
-    // Ports are free again when `unbind` resolves, which `close` does not wait for.
+    if (this.#isStopping) return;
+    this.#isStopping = true;
+    // `close` alone gives the ports back some time later.
     await this.#publisher.unbind(this.endpoint);
     await this.#router.unbind(this.replayEndpoint);
     this.#publisher.close();
@@ -109,7 +120,7 @@ function address(port: number): string {
   return `tcp://127.0.0.1:${port === 0 ? '*' : port}`;
 }
 
-export function portOf(endpoint: string): number {
+function portOf(endpoint: string): number {
   return Number(endpoint.split(':').at(-1));
 }
 

@@ -160,16 +160,12 @@ describe('topics', () => {
 
 describe('ranks', () => {
   it('have a port each', async () => {
-    const port = await freeRow();
-    const replayPort = await freeRow();
-    const engines = [];
-    for (const rank of [2, 3]) {
-      engines.push(await Engine.start({ port: port + rank, replayPort: replayPort + rank, life: rank }));
-    }
+    const engines = await neighbours();
+    const { port, replayPort } = engines[0]!.ports;
     const opened = await open();
     opened.subscriber.follow('w', {
-      endpoint: `tcp://127.0.0.1:${port}`,
-      replayEndpoint: `tcp://127.0.0.1:${replayPort}`,
+      endpoint: `tcp://127.0.0.1:${port - 2}`,
+      replayEndpoint: `tcp://127.0.0.1:${replayPort - 2}`,
       firstRank: 2,
       ranks: 2,
     });
@@ -178,8 +174,8 @@ describe('ranks', () => {
     await caughtUp(opened, 4, 6);
     const status = opened.subscriber.status();
     expect(status.map(({ worker, dpRank, endpoint }) => ({ worker, dpRank, endpoint }))).toEqual([
-      { worker: 'w', dpRank: 2, endpoint: `tcp://127.0.0.1:${port + 2}` },
-      { worker: 'w', dpRank: 3, endpoint: `tcp://127.0.0.1:${port + 3}` },
+      { worker: 'w', dpRank: 2, endpoint: engines[0]!.endpoint },
+      { worker: 'w', dpRank: 3, endpoint: engines[1]!.endpoint },
     ]);
     expect(status.every(({ ageMs }) => ageMs! >= 0)).toBe(true);
     expect(opened.sinks.sink('w', 3).messages[5]!.payload).toEqual(Buffer.from(batch(5, 3)));
@@ -211,10 +207,15 @@ describe('ranks', () => {
   });
 });
 
-/** The first of four ports in a row that nobody listens on. */
-async function freeRow(): Promise<number> {
-  const { port } = (await Engine.start()).ports;
-  return port + 10 < 65_000 ? port + 10 : 20_000 + (port % 1000);
+/** Engines 2 and 3, the second of which has the ports behind those of the first. */
+async function neighbours(): Promise<Engine[]> {
+  for (;;) {
+    const first = await Engine.start({ life: 2 });
+    const { port, replayPort } = first.ports;
+    const second = Engine.start({ port: port + 1, replayPort: replayPort + 1, life: 3 });
+    const engines = await Promise.all([first, second]).catch(() => undefined);
+    if (engines !== undefined) return engines;
+  }
 }
 
 describe('an engine that connects', () => {
