@@ -1,5 +1,5 @@
 import { counted, grouped } from '../text.js';
-import { markNotes } from './events-marks.js';
+import { markNotes, problemNotes } from './events-marks.js';
 import {
   countColumn,
   type EventColumn,
@@ -10,7 +10,6 @@ import {
   TIER_COLUMNS,
 } from './events-table.js';
 import { mib } from './format.js';
-import { printable } from './printable.js';
 import type { AppliedRankJson, EventsApplied } from './run-events-apply.js';
 import { table } from './table.js';
 
@@ -66,9 +65,7 @@ export function applyTables(applied: EventsApplied): string {
       ([name, , meaning]) => `${name}: ${meaning}`,
     ),
     ...markNotes(ranks, block_size),
-    ...ranks.flatMap(({ worker, rank, problem }) =>
-      problem === null ? [] : [`${printable(worker)} rank ${rank}, wrong last: ${printable(problem, 200)}`],
-    ),
+    ...problemNotes(ranks),
     ...(block_size === null ? ['No store was recorded, so that there is nothing to hold.'] : []),
     ...(cut === null ? [] : [`${cut}; what stands before it was applied.`]),
   ];

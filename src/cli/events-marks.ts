@@ -1,6 +1,7 @@
 import type { DegradedReason } from '../events/stream/types.js';
 import { counted } from '../text.js';
 import type { AppliedJson } from './events-ranks.js';
+import { printable } from './printable.js';
 
 /** What is not as it should be with a rank. */
 export type Mark = DegradedReason | 'not connected' | 'block size' | 'media';
@@ -15,7 +16,7 @@ const MEANINGS: Record<DegradedReason | 'not connected', string> = {
   'not connected':
     'nothing answers at the endpoint; it is tried again for ever. Is the engine up, and its port reachable from here?',
   'late-start':
-    'the first messages were not heard, and no replay gave them: blocks stored before may be missing, until the engine clears its cache or begins anew. Give --replay, where the engine has a replay endpoint.',
+    'the first messages were not heard, and no replay gave them: blocks stored before may be missing, until the engine clears its cache or begins anew. Give --replay where the engine has a replay endpoint, or the engine a larger buffer_steps.',
   gap: 'messages are missing, and asked for.',
   'replay-too-short':
     'messages are missing that cannot be had any more, until the engine clears its cache or begins anew. Without --replay all that is missed is lost; else give the engine a larger buffer_steps.',
@@ -45,6 +46,17 @@ export function stateText(rank: Marked): string {
 export function markNotes(ranks: readonly Marked[], blockSize: number | null): string[] {
   const present = [...new Set(ranks.flatMap(marksOf))];
   return present.map((mark) => `${mark}: ${meaningOf(mark, ranks, blockSize)}`);
+}
+
+/** What was wrong last, of each rank. */
+export function problemNotes(
+  ranks: readonly { readonly worker: string; readonly rank: number; readonly problem: string | null }[],
+): string[] {
+  return ranks
+    .filter(({ problem }) => problem !== null)
+    .map(
+      ({ worker, rank, problem }) => `${printable(worker)} rank ${rank}, last: ${printable(problem!, 200)}`,
+    );
 }
 
 function meaningOf(mark: Mark, ranks: readonly Marked[], blockSize: number | null): string {

@@ -27,7 +27,7 @@ export function eventTable<R>(columns: readonly EventColumn<R>[], rows: readonly
 
 export const RANK_COLUMNS: readonly EventColumn<RankRow>[] = [
   { head: 'worker', text: ({ worker }) => printable(worker) },
-  { head: 'rank', text: ({ rank }) => String(rank) },
+  { head: 'rank', text: ({ rank }) => String(rank), isShown: (rows) => rows.some(({ rank }) => rank > 0) },
 ];
 
 /** Resident blocks a tier: of the GPU always, of the others where there are some. */

@@ -1,5 +1,5 @@
 import { grouped } from '../text.js';
-import { markNotes } from './events-marks.js';
+import { markNotes, problemNotes } from './events-marks.js';
 import {
   countColumn,
   type EventColumn,
@@ -11,9 +11,12 @@ import {
 } from './events-table.js';
 import { printable } from './printable.js';
 import type { WatchedJson, WatchedRankJson } from './watched-ranks.js';
+import { wrapped } from './wrapped.js';
 
 const COLUMNS: readonly EventColumn<WatchedRankJson>[] = [
   ...RANK_COLUMNS,
+  // Early: a narrow terminal cuts the last ones.
+  STATE_COLUMN,
   { head: 'events/s', text: ({ events_per_s }) => grouped(Math.round(events_per_s)) },
   { head: 'blocks/s', text: ({ blocks_per_s }) => grouped(Math.round(blocks_per_s)) },
   ...TIER_COLUMNS,
@@ -23,28 +26,24 @@ const COLUMNS: readonly EventColumn<WatchedRankJson>[] = [
   oddColumn('repeats', ({ repeats }) => repeats),
   oddColumn('restarts', ({ restarts }) => restarts),
   oddColumn('damaged', ({ damaged, bad_events }) => damaged + bad_events),
-  STATE_COLUMN,
 ];
 
-/** What is seen at one time, for people. */
-export function watchText(watched: WatchedJson): string {
+/** What is seen at one time, for people; `width` of the terminal, in characters. */
+export function watchText(watched: WatchedJson, width: number): string {
   const { ranks, block_size, time } = watched;
   const blocks = block_size === null ? 'no store was heard yet' : `blocks of ${block_size} tokens`;
-  const lines = [
-    `${time.slice(11, 19)} UTC, ${blocks}`,
-    eventTable(COLUMNS, ranks),
+  const notes = [
     ...markNotes(ranks, block_size),
-    ...ranks.flatMap(({ worker, rank, problem }) =>
-      problem === null ? [] : [`${printable(worker)} rank ${rank}, wrong last: ${printable(problem, 200)}`],
-    ),
+    ...problemNotes(ranks),
     ...ranks
       .filter(({ connected }) => connected === null)
-      .map(
-        ({ worker, rank }) =>
-          `rank ${rank} of ${printable(worker)} has no stream of its own: messages of another one name it`,
-      ),
+      .map(({ worker, rank }) => `rank ${rank} of ${printable(worker)}: messages of another stream name it.`),
   ];
-  return lines.join('\n');
+  return [
+    `${time.slice(11, 19)} UTC, ${blocks}`,
+    eventTable(COLUMNS, ranks),
+    ...notes.map((note) => wrapped(note, width)),
+  ].join('\n');
 }
 
 function duration(ms: number | null): string {

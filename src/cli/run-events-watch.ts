@@ -8,6 +8,11 @@ import { LiveText } from './live-text.js';
 import { print } from './print.js';
 import { type WatchedJson, WatchedRanks } from './watched-ranks.js';
 
+/** The first table does not wait for a long interval: it says whether there is a connection. */
+const FIRST_MS = 1000;
+/** Of lines that go elsewhere than to a terminal. */
+const WIDTH = 110;
+
 export async function runEventsWatch(engines: readonly Engine[], flags: EventsWatchFlags): Promise<void> {
   const feed = new LateFeed(flags.blockSize);
   const subscriber = await ZmqSubscriber.open(feed);
@@ -16,8 +21,8 @@ export async function runEventsWatch(engines: readonly Engine[], flags: EventsWa
     for (const { worker, follow } of engines) subscriber.follow(worker, follow);
     const ranks = new WatchedRanks(feed);
     const show = view(flags.json === true);
-    while (!ending.isOver) {
-      await ending.sleep(flags.interval * 1000);
+    for (let ms = Math.min(FIRST_MS, flags.interval * 1000); !ending.isOver; ms = flags.interval * 1000) {
+      await ending.sleep(ms);
       await show(ranks.look(subscriber.status()));
     }
   } finally {
@@ -29,7 +34,7 @@ export async function runEventsWatch(engines: readonly Engine[], flags: EventsWa
 
 function view(isJson: boolean): (watched: WatchedJson) => Promise<void> {
   if (isJson) return (watched) => print([`${JSON.stringify(watched)}\n`]);
-  if (!process.stdout.isTTY) return (watched) => print([`${watchText(watched)}\n\n`]);
+  if (!process.stdout.isTTY) return (watched) => print([`${watchText(watched, WIDTH)}\n\n`]);
   const screen = new LiveText(process.stdout);
-  return async (watched) => screen.draw(watchText(watched));
+  return async (watched) => screen.draw(watchText(watched, process.stdout.columns));
 }

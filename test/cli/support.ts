@@ -22,6 +22,8 @@ export interface RunOptions {
   /** Closes the other end of standard output at the first bytes, as `head` does. */
   stopReading?: boolean;
   env?: Record<string, string>;
+  /** Told of the process as soon as there is one: to signal it, or to read along. */
+  onStart?: (child: ChildProcess) => void;
 }
 
 export type Cli = (args: readonly string[], options?: RunOptions) => Promise<Run>;
@@ -57,7 +59,7 @@ export function compiledCli({ addons }: { addons?: readonly string[] } = {}): Cl
 }
 
 function run(args: readonly string[], options: RunOptions): Promise<Run> {
-  const { input, inputStaysOpen, stdoutTo, stopReading, env } = options;
+  const { input, inputStaysOpen, stdoutTo, stopReading, env, onStart } = options;
   return new Promise((resolve, reject) => {
     const stdout = stdoutTo === undefined ? 'pipe' : openSync(stdoutTo, 'w');
     const child = spawn(process.execPath, args, {
@@ -74,6 +76,7 @@ function run(args: readonly string[], options: RunOptions): Promise<Run> {
     child.stderr.setEncoding('utf8').on('data', (text) => {
       result.stderr += text;
     });
+    onStart?.(child);
     child.on('error', reject);
     child.on('close', (code) => resolve({ ...result, code }));
     child.stdin.on('error', () => {}); // the command may end before it has read everything
