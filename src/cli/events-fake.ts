@@ -15,6 +15,7 @@ export interface EventsFakeFlags {
   replayEndpoint?: TcpAddress;
   ranks: number;
   trace?: string;
+  traceBlockSize?: number;
   requests?: number;
   rate: number;
   capacity: number;
@@ -85,7 +86,11 @@ export function eventsFakeCommand(): Command {
         .choices(Object.keys(DIALECTS))
         .default('vllm-map'),
     )
-    .option('--endpoint <tcp>', 'where rank 0 publishes', tcpAddress, { host: '127.0.0.1', port: 5557 })
+    .addOption(
+      new Option('--endpoint <tcp>', 'where rank 0 publishes')
+        .argParser(tcpAddress)
+        .default({ host: '127.0.0.1', port: 5557 }, 'tcp://127.0.0.1:5557'),
+    )
     .option(
       '--replay-endpoint <tcp>',
       'where rank 0 replays (default: the first port behind those of the ranks)',
@@ -96,6 +101,11 @@ export function eventsFakeCommand(): Command {
       '--trace <file>',
       'whose requests it serves (default: a small one that comes with kvidx)',
       fileName('--trace'),
+    )
+    .option(
+      '--trace-block-size <tokens>',
+      'tokens a block of the trace (default: inferred from its rows)',
+      blockSize,
     )
     .option(
       '--requests <n>',
@@ -115,7 +125,7 @@ export function eventsFakeCommand(): Command {
     .option('--buffer-steps <n>', 'messages that can be replayed', integerFrom(1, MAX_BLOCKS), 10_000)
     .option('--drop <percent>', 'of the messages are not sent, by chance', numberFrom(0, 100), 0)
     .option('--seed <n>', 'of that chance, and of the names of blocks', integerFrom(0, 2 ** 32 - 1), 1)
-    .option('--topic <topic>', 'topic of the messages', '')
+    .addOption(new Option('--topic <topic>', 'topic of the messages').default('', 'the empty one'))
     .option('--loop', 'serve the trace again and again')
     .option('--exit', 'end when the trace is over')
     .option('--json', 'print one JSON object when the trace is over')

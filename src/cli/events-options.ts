@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { endpointOfRank } from '../events/zmq/endpoint.js';
 import type { FollowOptions } from '../events/zmq/types.js';
 import { MAX_BLOCK_SIZE } from '../hash/limits.js';
@@ -51,7 +51,7 @@ export function listens(command: Command): Command {
       namedEndpoint,
     )
     .option('--ranks <n>', 'data-parallel ranks of each engine', integerFrom(1, MAX_RANKS), 1)
-    .option('--topic <prefix>', 'listen to topics that begin so only', '')
+    .addOption(new Option('--topic <prefix>', 'listen to topics that begin so only').default('', 'to all'))
     .option('--bind', 'listen at the endpoint, for engines that connect');
 }
 

@@ -14,6 +14,7 @@ import { counted, grouped } from '../text.js';
 import { BlockSizeCheck } from '../trace/block-size.js';
 import { TraceReader } from '../trace/trace-reader.js';
 import type { TraceRow } from '../trace/types.js';
+import { CliError } from './cli-error.js';
 import { Ending } from './ending.js';
 import type { EventsFakeFlags, TcpAddress } from './events-fake.js';
 import { liveLine } from './live-text.js';
@@ -34,7 +35,7 @@ interface FakeRankJson {
 }
 
 export async function runEventsFake(flags: Flags): Promise<void> {
-  const { rows, blockSize } = await readRows(flags.trace);
+  const { rows, blockSize } = await readRows(flags);
   const ranks: FakeRank[] = [];
   const ending = new Ending();
   try {
@@ -55,9 +56,12 @@ export async function runEventsFake(flags: Flags): Promise<void> {
   }
 }
 
-async function readRows(path = join(packageRoot(), 'examples/agentic-mini.jsonl.gz')) {
+async function readRows({
+  trace: path = join(packageRoot(), 'examples/agentic-mini.jsonl.gz'),
+  traceBlockSize,
+}: Flags) {
   const rows: TraceRow[] = [];
-  const sizes = new BlockSizeCheck();
+  const sizes = new BlockSizeCheck(traceBlockSize);
   const progress = await readingProgress(`reading ${path}`);
   try {
     for await (const row of new TraceReader(path, { onProgress: progress.onProgress })) {
@@ -67,7 +71,11 @@ async function readRows(path = join(packageRoot(), 'examples/agentic-mini.jsonl.
   } finally {
     progress.stop();
   }
-  return { rows, blockSize: sizes.verdict(path).blockSize };
+  try {
+    return { rows, blockSize: sizes.verdict(path).blockSize };
+  } catch (error) {
+    throw new CliError(`${(error as Error).message}\n(of a trace it is --trace-block-size here)`);
+  }
 }
 
 function* requestsOf(

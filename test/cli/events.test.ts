@@ -414,6 +414,16 @@ describe('kvidx events, misused', () => {
     expect(stderr).toMatch(problem);
   });
 
+  it('says how to give the block size of a trace whose rows do not tell it', async () => {
+    const trace = join(folder, 'unclear.jsonl');
+    writeFileSync(trace, '{"input_length":100,"hash_ids":[1,2]}\n');
+    const { code, stderr } = await kvidx(['events', 'fake', '--trace', trace]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/not exactly one block size fits[\s\S]*--trace-block-size here\)\n$/);
+    const given = ['--endpoint', 'tcp://127.0.0.1:0', '--trace', trace, '--trace-block-size', '64', '--exit'];
+    expect((await kvidx(['events', 'fake', ...given])).stderr).toMatch(/served 1 request\n/);
+  });
+
   it('says which address is taken', async () => {
     const { endpoint } = await served(1, '--requests', '1');
     const { code, stderr } = await kvidx(['events', 'fake', '--endpoint', endpoint]);
