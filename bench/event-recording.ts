@@ -18,7 +18,7 @@ export interface Recording {
 }
 
 export const RECORDED_BLOCK_SIZE = 16;
-const CAPACITY = 20_000;
+const CAPACITY = 100_000;
 
 /** `most`: requests. A message is a step: those of an engine that decodes for one request at a time. */
 export async function recordEvents(path: string, dialect: Dialect, most: number): Promise<Recording> {

@@ -16,7 +16,6 @@
 #include <type_traits>
 
 #include "core/block_hash.hpp"
-#include "core/event_batch.hpp"
 #include "core/types.hpp"
 
 namespace kvidx::binding {
@@ -178,15 +177,6 @@ inline ExtraKeys extra_keys(Napi::Value value) {
     fail_length(value.Env(), "extra.blocks and extra.keys must have the same length");
   }
   return extra;
-}
-
-/// EventColumns of the seam.
-inline EventColumns event_columns(Napi::Value value) {
-  if (!value.IsObject()) fail_type(value.Env(), "columns must be an object with rows, hashes and tokens");
-  const Napi::Object object = value.As<Napi::Object>();
-  return {array<int32_t>(object.Get("rows"), "columns.rows"),
-          array<uint64_t>(object.Get("hashes"), "columns.hashes"),
-          array<uint32_t>(object.Get("tokens"), "columns.tokens")};
 }
 
 }  // namespace kvidx::binding

@@ -1,26 +1,23 @@
 #include "binding/entry.hpp"
+#include "binding/event_memory.hpp"
 #include "binding/init.hpp"
-#include "core/event_batch.hpp"
 
 namespace kvidx::binding {
 namespace {
 
-/// Places in `batch`, as in the seam.
-enum BatchPlace : size_t { kTime, kRank, kEvents, kHashes, kTokens, kBatchPlaces };
-
 Napi::Value read_event_batch(const Napi::CallbackInfo& info) {
   const auto payload = input<uint8_t>(info[0], "payload");
-  const EventColumns columns = event_columns(info[1]);
-  const auto out = output<double>(info[2], kBatchPlaces, "batch");
-
+  const EventMemory memory = event_memory(info[1]);
   EventBatch batch;
-  const bool is_usual = read_events(payload, columns, batch);
+  const bool is_usual = read_events(payload, memory.columns, batch);
   if (is_usual) {
-    out[kTime] = batch.time;
-    out[kRank] = batch.rank;
-    out[kEvents] = static_cast<double>(batch.events);
-    out[kHashes] = static_cast<double>(batch.hashes);
-    out[kTokens] = static_cast<double>(batch.tokens);
+    EventHead& head = *memory.head;
+    head.time = batch.time;
+    head.rank = batch.rank;
+    // None is above the payload's size, which the reader keeps below 2^31.
+    head.events = static_cast<int32_t>(batch.events);
+    head.hashes = static_cast<int32_t>(batch.hashes);
+    head.tokens = static_cast<int32_t>(batch.tokens);
   }
   return Napi::Boolean::New(info.Env(), is_usual);
 }

@@ -3,6 +3,7 @@
 #include <random>
 #include <vector>
 
+#include "binding/event_memory.hpp"
 #include "binding/index_object.hpp"
 #include "core/engine_names.hpp"
 
@@ -31,59 +32,39 @@ class NamesObject {
   EngineNames names_;
 };
 
-/// Places in `result`, as in the seam.
-enum AppliedPlace : size_t {
-  kStored,
-  kDuplicate,
-  kOrphaned,
-  kRejected,
-  kEvicted,
-  kUnresolved,
-  kRemoved,
-  kUnknown,
-  kCleared,
-  kAppliedLength
-};
-
-void write_result(const EngineResult& result, std::span<double> out) {
-  out[kStored] = static_cast<double>(result.stored);
-  out[kDuplicate] = static_cast<double>(result.duplicate);
-  out[kOrphaned] = static_cast<double>(result.orphaned);
-  out[kRejected] = static_cast<double>(result.rejected);
-  out[kEvicted] = static_cast<double>(result.evicted);
-  out[kUnresolved] = static_cast<double>(result.unresolved);
-  out[kRemoved] = static_cast<double>(result.removed);
-  out[kUnknown] = static_cast<double>(result.unknown);
-  out[kCleared] = static_cast<double>(result.cleared);
-}
-
-TierSlots tier_slots(Napi::Value value) {
-  const auto places = output<uint32_t>(value, 2 * kTiers, "slots");
-  TierSlots slots;
-  for (size_t tier = 0; tier < kTiers; ++tier) slots[tier] = {places[2 * tier], places[2 * tier + 1]};
-  return slots;
+/// APPLIED of the seam.
+void write_applied(const EngineResult& result, EventHead& head) {
+  const uint64_t counts[] = {result.stored,     result.duplicate, result.orphaned,
+                             result.rejected,   result.evicted,   result.unresolved,
+                             result.removed,    result.unknown,   result.cleared};
+  static_assert(std::size(counts) == std::extent_v<decltype(head.applied)>);
+  std::transform(std::begin(counts), std::end(counts), head.applied,
+                 [](uint64_t n) { return static_cast<int32_t>(std::min<uint64_t>(n, INT32_MAX)); });
 }
 
 Napi::Value apply(NamesObject& self, Info info) {
   const Napi::Env env = info.Env();
   // First, since reading an object's members may run a program's code.
-  const ExtraKeys extra = extra_keys(info[6]);
-  const EventColumns columns = event_columns(info[0]);
-  const EngineCall call{columns,
-                        integer(info[1], "first"),
-                        integer(info[2], "end"),
-                        tier_slots(info[3]),
-                        SeqHash{u64(info[4], "root")},
-                        block_size(info[5]),
-                        extra,
-                        number(info[7], "nowMs")};
-  const auto out = output<double>(info[8], kAppliedLength, "result");
+  const ExtraKeys extra = extra_keys(info[1]);
+  const EventMemory memory = event_memory(info[0]);
+  EventHead& head = *memory.head;
+  if (head.first < 0 || head.end < 0 || head.block_size < 1 || head.block_size > int32_t{kMaxBlockSize})
+    fail_range(env, "first, end and blockSize must be in range");
+  EngineCall call{memory.columns,
+                  static_cast<size_t>(head.first),
+                  static_cast<size_t>(head.end),
+                  {},
+                  SeqHash{head.root},
+                  static_cast<uint32_t>(head.block_size),
+                  extra,
+                  head.now_ms};
+  for (size_t tier = 0; tier < kTiers; ++tier) call.slots[tier] = {head.slots[2 * tier], head.slots[2 * tier + 1]};
   if (const std::string why = misfit(call); !why.empty()) fail_range(env, why);
 
   EngineResult result;
   const Status status = self.names(info).apply(self.index(info), call, result);
   if (status == Status::kOtherMode) fail_range(env, "slots must have no capacity");
-  write_result(result, out);
+  write_applied(result, head);
   return Napi::Number::New(env, static_cast<double>(status));
 }
 

@@ -122,6 +122,7 @@ void EngineNames::clear(Call call) {
     call.result.cleared += gone;
   }
   table_.clear();
+  kept_ = 0;
 }
 
 // Names
@@ -221,9 +222,10 @@ void EngineNames::sweep(const Index& index, const TierSlots& slots) {
   for (const SlotRef& slot : slots) {
     if (slot.incarnation != 0) resident += index.slot_figures(slot.slot).resident;
   }
-  if (table_.size() <= 2 * resident + kSlack) return;
+  if (table_.size() <= 2 * resident + kSlack + kept_) return;
   try {
     for (size_t segment = 0; segment < NameTable::kSegments; ++segment) sweep_segment(index, slots, segment);
+    kept_ = table_.size();
   } catch (const std::bad_alloc&) {  // the call is done; a later one sweeps
   }
 }
@@ -256,6 +258,7 @@ void EngineNames::load(std::span<const NameTable::Entry> entries) {
   NameTable loaded = table_.like();
   for (const NameTable::Entry& e : entries) loaded.insert(e);
   table_ = std::move(loaded);
+  kept_ = 0;
 }
 
 // The index

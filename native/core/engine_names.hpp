@@ -17,8 +17,7 @@
 // Invariants: those of the name table; a store whose memory runs out leaves names and index agreeing, with the runs before
 // applied.
 // Costs, n blocks: hashing, one table line a name (asked for well ahead, also across events) and the index' own; no
-// allocation but for growth. A sweep looks at every name, and follows on at least 4096 names that had gone stale, unless more
-// than two names mean one block.
+// allocation but for growth. A sweep looks at every name, and follows on at least 4096 names that are new or had gone stale since the last.
 #pragma once
 
 #include <cstring>
@@ -132,6 +131,7 @@ class EngineNames {
 
   bool counts_copies_;
   NameTable table_;
+  uint64_t kept_ = 0;  // names that the last sweep left
 
   // Scratch, so that calls do not allocate.
   std::vector<SeqHash> seqs_;

@@ -424,14 +424,43 @@ export interface SketchSeam {
 
 // ----------------------------------------------------------------------------------------------------------- events
 
-/** Events of one message, column by column. The caller's arrays, used again for the next message. */
-export interface EventColumns {
-  /** EVENT_PLACES places an event, see EVENT. */
-  readonly rows: Int32Array;
-  /** Names of blocks, and of parents. */
-  readonly hashes: BigUint64Array;
-  readonly tokens: Uint32Array;
-}
+/*
+ * A message is read into one piece of memory and applied from there: an array that crosses costs as much as reading a
+ * small event. `EventMemory` (event-memory.ts) has views of its parts.
+ *
+ *   head     HEAD_BYTES: what a call takes and answers, see HEAD
+ *   hashes   u64[HEAD.hashRoom]: names of blocks, and of parents
+ *   rows     i32[HEAD.eventRoom × EVENT_PLACES], see EVENT
+ *   tokens   u32[HEAD.tokenRoom]
+ */
+
+/** Bytes of the head, and where its parts begin. i32 but where told. */
+export const HEAD_BYTES = 136;
+export const HEAD = {
+  /** f64, by `readEvents`: time of the message in seconds, as sent. */
+  time: 0,
+  /** f64, for `apply`. */
+  nowMs: 8,
+  /** u64, for `apply`: the hash before a first block. */
+  root: 16,
+  /** By `readEvents`: the rank (−1: none was sent), and how many events, hashes and tokens there are, also without room. */
+  rank: 24,
+  events: 28,
+  hashes: 32,
+  tokens: 36,
+  /** Of the memory: how many fit into it. */
+  eventRoom: 40,
+  hashRoom: 44,
+  tokenRoom: 48,
+  /** For `apply`: the events, and tokens a block. */
+  first: 52,
+  end: 56,
+  blockSize: 60,
+  /** u32[2 × TIER_COUNT], for `apply`: slot and incarnation (0: no such slot) of each tier. */
+  slots: 64,
+  /** i32[APPLIED_LENGTH], by `apply`. */
+  applied: 96,
+} as const;
 
 /** Places of an event in `rows`. Byte ranges are offsets into the payload. */
 export const EVENT = {
@@ -466,36 +495,22 @@ export const EVENT_PLACES = 15;
 /** `odd`: an event that only the general decoder reads; of its places just kind, begin and end are written. */
 export const EVENT_KIND = { odd: 0, stored: 1, removed: 2, cleared: 3 } as const;
 
-/** Places in the `batch` array of `readEvents`. */
-export const BATCH = {
-  /** In seconds, as sent. */
-  time: 0,
-  /** −1: none was sent. */
-  rank: 1,
-  /** How many events, names and token ids there are, also where the columns are too short for them. */
-  events: 2,
-  hashes: 3,
-  tokens: 4,
-} as const;
-export const BATCH_PLACES = 5;
-
 export interface EventSeam {
   /**
    * Reads a message of KV events in its usual forms (msgpack: an array of time, events and rank; events as arrays or maps
-   * of vLLM's names) in one pass. Where the columns are too short, what does not fit is counted and not written: call again
-   * with more room. batch: `Float64Array[BATCH_PLACES]`. Answers false, with nothing to be read, for any other payload:
-   * a malformed one, or one that only the general decoder (`decodeEventBatch`) reads.
+   * of vLLM's names) in one pass. What has no room in the memory is counted and not written: call again with more.
+   * Answers false, with nothing to be read, for any other payload: a malformed one, or one that only the general decoder
+   * (`decodeEventBatch`) reads.
    *
    * An event that is not `odd` means exactly what the general decoder makes of it, with lora_id, lora_name, cache_salt
    * and all extra keys absent.
    */
-  readEvents(payload: Uint8Array, columns: EventColumns, batch: Float64Array): boolean;
+  readEvents(payload: Uint8Array, memory: Uint8Array): boolean;
 }
 
-/** Tiers of a rank: places 2 t and 2 t + 1 of `slots` are the slot and the incarnation (0: no such slot) of tier t. */
 export const TIER_COUNT = 4;
 
-/** Places in the `result` array of `CoreEngineNames.apply`, all in blocks. */
+/** What `CoreEngineNames.apply` did, in blocks; each at most 2^31 − 1. */
 export const APPLIED = {
   /** Newly resident in their tier. */
   stored: 0,
@@ -525,12 +540,12 @@ export const ORPHAN_SEED = 0x6b76_6f72_7068_616en;
  * it is one copy more. Different names may mean one seq hash.
  *
  * Where the index itself let blocks go (`maxBlocks`, calls from elsewhere), their names stay until there are more than
- * 2 × the resident blocks of the rank's slots + 4096 of them at the end of a call: then those go that name no block that
- * is resident on the slot of some tier which has a copy.
+ * 2 × the resident blocks of the rank's slots + 4096 + those that the last time left of them at the end of a call: then
+ * those go that name no block that is resident on the slot of some tier which has a copy.
  */
 export interface CoreEngineNames {
   /**
-   * Applies events `first … end − 1` of `columns` in order; `odd` ones and those with tier −1 are left out.
+   * Applies events `first … end − 1` of the memory in order; `odd` ones and those with tier −1 are left out.
    *
    * stored: the first block follows the one that `parentAt` names, or `root` where there is none. An unknown parent: the
    * chain starts from XXH64(u64le(name), ORPHAN_SEED) with an unknown predecessor. Token ids are hashed in blocks of
@@ -541,21 +556,10 @@ export interface CoreEngineNames {
    * counted rejected. Without token ids: each block whose name is known is stored by itself with an unknown predecessor.
    * removed: one copy less of each in that tier. cleared: all blocks of all tiers, and all names.
    *
-   * slots: `Uint32Array[2 * TIER_COUNT]`. result: `Float64Array[APPLIED_LENGTH]`, set anew. Answers a STATUS:
-   * unknownWorker (one of the slots; nothing was applied) or ok. A tier whose slot is missing, and counts that do not
-   * fit the columns, are an error.
+   * Answers a STATUS: unknownWorker (one of the slots; nothing was applied) or ok. A tier whose slot is missing, and counts
+   * that do not fit the memory, are an error.
    */
-  apply(
-    columns: EventColumns,
-    first: number,
-    end: number,
-    slots: Uint32Array,
-    root: bigint,
-    blockSize: number,
-    extra: FlatExtraKeys | undefined,
-    nowMs: number,
-    result: Float64Array,
-  ): number;
+  apply(memory: Uint8Array, extra: FlatExtraKeys | undefined): number;
   /** Names known. */
   size(): number;
   usedBytes(): number;

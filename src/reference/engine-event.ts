@@ -1,5 +1,6 @@
 import { outOfRange } from '../errors.js';
-import { EVENT, EVENT_KIND, EVENT_PLACES, type EventColumns, TIER_COUNT } from '../native/seam.js';
+import type { EventMemory } from '../native/event-memory.js';
+import { EVENT, EVENT_KIND, EVENT_PLACES, TIER_COUNT } from '../native/seam.js';
 
 /** One event of the columns, as far as names and residency are concerned. */
 export interface EngineEvent {
@@ -11,7 +12,7 @@ export interface EngineEvent {
   readonly tokens: Uint32Array;
 }
 
-export function readEvent({ rows, hashes, tokens }: EventColumns, i: number): EngineEvent {
+export function readEvent({ rows, hashes, tokens }: EventMemory, i: number): EngineEvent {
   const at = (place: number) => rows[i * EVENT_PLACES + place]!;
   const hashAt = at(EVENT.hashAt);
   const parentAt = at(EVENT.parentAt);
@@ -27,13 +28,13 @@ export function readEvent({ rows, hashes, tokens }: EventColumns, i: number): En
 
 /** Throws unless `first … end − 1` are events whose places fit the columns, and each goes to a tier that has a slot. */
 export function checkEvents(
-  { rows, hashes, tokens }: EventColumns,
+  { rows, hashes, tokens }: EventMemory,
   first: number,
   end: number,
   blockSize: number,
   hasSlot: (tier: number) => boolean,
 ): void {
-  if (first > end || end * EVENT_PLACES > rows.length) {
+  if (first < 0 || first > end || end * EVENT_PLACES > rows.length) {
     throw outOfRange('first and end', `a range of the ${Math.floor(rows.length / EVENT_PLACES)} events`, end);
   }
   for (let i = first; i < end; i++) {

@@ -1,11 +1,11 @@
 import { lengthMismatch, outOfRange } from '../errors.js';
+import { EventMemory } from '../native/event-memory.js';
 import {
   APPLIED,
   type CoreEngineNames,
   type CoreIndex,
   type EngineNameEntries,
   EVENT_KIND,
-  type EventColumns,
   type FlatExtraKeys,
   type HashSeam,
   ORPHAN_SEED,
@@ -42,7 +42,7 @@ interface Call {
   readonly blockSize: number;
   readonly extra: FlatExtraKeys | undefined;
   readonly nowMs: number;
-  readonly result: Float64Array;
+  readonly result: Int32Array;
 }
 
 /** What a name can count. */
@@ -61,6 +61,8 @@ export class ReferenceEngineNames implements CoreEngineNames {
   readonly #fed = new Float64Array(RESULT_LENGTH);
   readonly #figures = new Float64Array(SLOT_FIGURES_LENGTH);
   #names = new Map<bigint, Named>();
+  /** Names that the last sweep left. */
+  #kept = 0;
 
   constructor(index: CoreIndex, hasher: Hasher, countsCopies: boolean) {
     this.#index = index;
@@ -68,24 +70,17 @@ export class ReferenceEngineNames implements CoreEngineNames {
     this.#countsCopies = countsCopies;
   }
 
-  apply(
-    columns: EventColumns,
-    first: number,
-    end: number,
-    slots: Uint32Array,
-    root: bigint,
-    blockSize: number,
-    extra: FlatExtraKeys | undefined,
-    nowMs: number,
-    result: Float64Array,
-  ): number {
-    if (extra && extra.blocks.length > 0 && end - first !== 1)
+  apply(bytes: Uint8Array, extra: FlatExtraKeys | undefined): number {
+    const memory = EventMemory.over(bytes);
+    const { slots, root, nowMs, applied: result } = memory;
+    const [first, end, blockSize] = [memory.get('first'), memory.get('end'), memory.get('blockSize')];
+    if (extra && end - first !== 1)
       throw outOfRange('end - first', '1 where there are extra keys', end - first);
     const places = Array.from({ length: TIER_COUNT }, (_, tier) => ({
       slot: slots[2 * tier]!,
       incarnation: slots[2 * tier + 1]!,
     }));
-    checkEvents(columns, first, end, blockSize, (tier) => places[tier]!.incarnation !== 0);
+    checkEvents(memory, first, end, blockSize, (tier) => places[tier]!.incarnation !== 0);
     result.fill(0);
     if (places.some((place) => this.#isStale(place))) return STATUS.unknownWorker;
     if (places.some((place) => this.#figure(place, SLOT_FIGURE.mode) === SLOT_MODE.bounded)) {
@@ -93,7 +88,7 @@ export class ReferenceEngineNames implements CoreEngineNames {
     }
     const call: Call = { places, root, blockSize, extra, nowMs, result };
     for (let i = first; i < end; i++) {
-      const event = readEvent(columns, i);
+      const event = readEvent(memory, i);
       if (event.kind === EVENT_KIND.odd || event.tier < 0) continue;
       if (event.kind === EVENT_KIND.removed) this.#remove(event, call);
       else if (event.kind === EVENT_KIND.cleared) this.#clear(call);
@@ -134,6 +129,7 @@ export class ReferenceEngineNames implements CoreEngineNames {
       loaded.set(name, { seq: seqs[i]!, copies: own });
     }
     this.#names = loaded;
+    this.#kept = 0;
   }
 
   // ----------------------------------------------------------------------------------------------------- events
@@ -205,6 +201,7 @@ export class ReferenceEngineNames implements CoreEngineNames {
       if (incarnation !== 0) result[APPLIED.cleared]! += this.#index.clear(slot, incarnation);
     }
     this.#names.clear();
+    this.#kept = 0;
   }
 
   // ------------------------------------------------------------------------------------------------------ names
@@ -248,13 +245,14 @@ export class ReferenceEngineNames implements CoreEngineNames {
   #sweep(places: readonly Place[]): void {
     let resident = 0;
     for (const place of places) resident += this.#figure(place, SLOT_FIGURE.residentBlocks);
-    if (this.#names.size <= 2 * resident + SLACK) return;
+    if (this.#names.size <= 2 * resident + SLACK + this.#kept) return;
     const held = places.map(({ slot, incarnation }) =>
       incarnation === 0 ? new Set<bigint>() : new Set(this.#index.enumerate(slot, false)),
     );
     for (const [name, { seq, copies }] of this.#names) {
       if (!held.some((blocks, tier) => copies[tier]! > 0 && blocks.has(seq))) this.#names.delete(name);
     }
+    this.#kept = this.#names.size;
   }
 
   // ------------------------------------------------------------------------------------------------------ index
@@ -282,7 +280,7 @@ export class ReferenceEngineNames implements CoreEngineNames {
     return fed[RESULT.applied]! + fed[RESULT.duplicate]! > 0 || fed[RESULT.rejected] !== seqs.length;
   }
 
-  #removeFromIndex(place: Place, seqs: BigUint64Array, result: Float64Array): void {
+  #removeFromIndex(place: Place, seqs: BigUint64Array, result: Int32Array): void {
     if (seqs.length === 0) return;
     this.#index.remove(place.slot, place.incarnation, seqs, this.#fed);
     result[APPLIED.removed]! += this.#fed[RESULT.applied]!;

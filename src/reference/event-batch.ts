@@ -1,4 +1,5 @@
-import { BATCH, EVENT, EVENT_KIND, EVENT_PLACES, type EventColumns, type EventSeam } from '../native/seam.js';
+import { EventMemory } from '../native/event-memory.js';
+import { EVENT, EVENT_KIND, EVENT_PLACES, type EventSeam } from '../native/seam.js';
 import { MAX_DEPTH, MsgpackReader, UNUSUAL } from './msgpack-reader.js';
 
 const MAX_I32 = 0x7fff_ffff;
@@ -31,9 +32,9 @@ const FIELDS = new Set([...STORED_ITEMS, 'cache_salt']);
 const ODD_NAMES = new Set(['event_type', 'seq_hashes', 'parent_hash', 'additional_salt', '__proto__']);
 
 /** The twin of `native/core/event_batch.cpp`; what is usual stands in its header. */
-export const readEvents: EventSeam['readEvents'] = (payload, columns, batch) => {
+export const readEvents: EventSeam['readEvents'] = (payload, memory) => {
   try {
-    new BatchReader(payload, columns).read(batch);
+    new BatchReader(payload, EventMemory.over(memory)).read();
     return true;
   } catch (error) {
     if (error !== UNUSUAL) throw error;
@@ -49,12 +50,12 @@ class BatchReader extends MsgpackReader {
 
   constructor(
     bytes: Uint8Array,
-    private readonly columns: EventColumns,
+    private readonly memory: EventMemory,
   ) {
     super(bytes);
   }
 
-  read(batch: Float64Array): void {
+  read(): void {
     this.require(this.bytes.length <= MAX_I32);
     const items = this.array();
     this.require(items >= 2);
@@ -65,11 +66,12 @@ class BatchReader extends MsgpackReader {
     const rank = items === 2 || this.nil() ? -1 : this.natural(MAX_I32);
     for (let i = 3; i < items; i++) this.pass(MAX_DEPTH);
     this.require(this.left === 0);
-    batch[BATCH.time] = time;
-    batch[BATCH.rank] = rank;
-    batch[BATCH.events] = events;
-    batch[BATCH.hashes] = this.hashCount;
-    batch[BATCH.tokens] = this.tokenCount;
+    const { memory } = this;
+    memory.time = time;
+    memory.set('rank', rank);
+    memory.set('events', events);
+    memory.set('hashes', this.hashCount);
+    memory.set('tokens', this.tokenCount);
   }
 
   private seconds(): number {
@@ -101,8 +103,7 @@ class BatchReader extends MsgpackReader {
     row[EVENT.begin] = begin;
     row[EVENT.end] = this.at;
     const place = index * EVENT_PLACES;
-    if (place + EVENT_PLACES <= this.columns.rows.length)
-      this.columns.rows.set(row.subarray(0, places), place);
+    if (place + EVENT_PLACES <= this.memory.rows.length) this.memory.rows.set(row.subarray(0, places), place);
   }
 
   private usualEvent(): void {
@@ -203,7 +204,7 @@ class BatchReader extends MsgpackReader {
 
   /** What an array has no place for it leaves out by itself. */
   private hash(): void {
-    this.columns.hashes[this.hashCount] = this.isBinaryNext()
+    this.memory.hashes[this.hashCount] = this.isBinaryNext()
       ? this.digestTail()
       : BigInt.asUintN(64, BigInt(this.integer()));
     this.hashCount++;
@@ -219,7 +220,7 @@ class BatchReader extends MsgpackReader {
     const count = this.array();
     this.row[EVENT.tokens] = count;
     this.row[EVENT.tokenAt] = this.tokenCount;
-    for (let i = 0; i < count; i++) this.columns.tokens[this.tokenCount++] = this.natural(MAX_U32);
+    for (let i = 0; i < count; i++) this.memory.tokens[this.tokenCount++] = this.natural(MAX_U32);
   }
 
   private range(place: number): void {

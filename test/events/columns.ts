@@ -2,15 +2,8 @@ import { expect } from 'vitest';
 import { decodeEventBytes } from '../../src/events/decode-batch.js';
 import { EventProblem } from '../../src/events/fields.js';
 import type { BadEvent, EventBatch, KvEvent } from '../../src/index.js';
-import {
-  BATCH,
-  BATCH_PLACES,
-  EVENT,
-  EVENT_KIND,
-  EVENT_PLACES,
-  type EventColumns,
-  type EventSeam,
-} from '../../src/native/seam.js';
+import { EventMemory } from '../../src/native/event-memory.js';
+import { EVENT, EVENT_KIND, EVENT_PLACES, type EventSeam, HEAD_BYTES } from '../../src/native/seam.js';
 import { removed, stored } from './build.js';
 
 /** Room in the columns: events, hashes, tokens. */
@@ -20,7 +13,7 @@ export interface Room {
   readonly tokens: number;
 }
 
-export interface Reading extends EventColumns {
+export interface Reading extends Pick<EventMemory, 'rows' | 'hashes' | 'tokens'> {
   readonly counts: Room;
   readonly time: number;
   readonly rank: number;
@@ -39,33 +32,29 @@ export function readColumns(seam: EventSeam, payload: Uint8Array, room?: Room): 
     hashes: payload.length,
     tokens: payload.length,
   };
-  const rows = new Int32Array(events * EVENT_PLACES + 2 * MARGIN).fill(UNTOUCHED);
-  const names = new BigUint64Array(hashes + 2 * MARGIN).fill(BigInt.asUintN(64, BigInt(UNTOUCHED)));
-  const ids = new Uint32Array(tokens + 2 * MARGIN).fill(UNTOUCHED);
-  const columns = {
-    rows: rows.subarray(MARGIN, rows.length - MARGIN),
-    hashes: names.subarray(MARGIN, names.length - MARGIN),
-    tokens: ids.subarray(MARGIN, ids.length - MARGIN),
-  };
-  const batch = new Float64Array(BATCH_PLACES).fill(UNTOUCHED);
-  const isUsual = seam.readEvents(memory.subarray(3, -2), columns, batch);
-  for (const margins of [rows, names, ids]) {
-    const untouched = [...margins.subarray(0, MARGIN), ...margins.subarray(margins.length - MARGIN)];
-    if (new Set(untouched).size !== 1) expect.fail('wrote outside of its columns');
-  }
+  const read = EventMemory.of({ events, hashes, tokens });
+  // The parts lie side by side, and this lies beside them.
+  const whole = new Uint8Array(read.bytes.length + MARGIN).fill(UNTOUCHED);
+  whole.set(read.bytes);
+  const into = EventMemory.over(whole);
+  for (const part of [into.rows, into.tokens]) part.fill(UNTOUCHED);
+  into.hashes.fill(BigInt.asUintN(64, BigInt(UNTOUCHED)));
+  const before = into.bytes.slice();
+  const isUsual = seam.readEvents(memory.subarray(3, -2), into.bytes);
+  if (new Set(whole.subarray(-MARGIN)).size !== 1) expect.fail('wrote outside of its memory');
   if (!isUsual) {
-    expect([...batch]).toEqual(Array(BATCH_PLACES).fill(UNTOUCHED));
+    expect(into.bytes.subarray(0, HEAD_BYTES)).toEqual(before.subarray(0, HEAD_BYTES));
     return undefined;
   }
-  const counts = { events: batch[BATCH.events]!, hashes: batch[BATCH.hashes]!, tokens: batch[BATCH.tokens]! };
+  const counts = { events: into.get('events'), hashes: into.get('hashes'), tokens: into.get('tokens') };
   return {
-    time: batch[BATCH.time]!,
-    rank: batch[BATCH.rank]!,
+    time: into.time,
+    rank: into.get('rank'),
     counts,
     // As far as told: what lies behind may have been written.
-    rows: columns.rows.subarray(0, counts.events * EVENT_PLACES),
-    hashes: columns.hashes.subarray(0, counts.hashes),
-    tokens: columns.tokens.subarray(0, counts.tokens),
+    rows: into.rows.subarray(0, counts.events * EVENT_PLACES),
+    hashes: into.hashes.subarray(0, counts.hashes),
+    tokens: into.tokens.subarray(0, counts.tokens),
   };
 }
 

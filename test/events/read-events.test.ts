@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decodeEventBatch, type EventBatch } from '../../src/index.js';
-import { BATCH_PLACES, EVENT, EVENT_KIND, EVENT_PLACES, type EventSeam } from '../../src/native/seam.js';
+import { EventMemory } from '../../src/native/event-memory.js';
+import { EVENT, EVENT_KIND, EVENT_PLACES, type EventSeam } from '../../src/native/seam.js';
 import { reference, tested } from '../property/backends.js';
 import { Random, seedOfRun } from '../property/random.js';
 import { batch, hex, pack } from './build.js';
@@ -344,20 +345,15 @@ function decoded(payload: Uint8Array): EventBatch | undefined {
 describe.runIf(tested !== reference)('the addon checks what crosses', () => {
   const loose = tested.readEvents as unknown as (...args: unknown[]) => boolean;
   const payload = hex(VLLM_ARRAYS);
-  const columns = { rows: new Int32Array(15), hashes: new BigUint64Array(1), tokens: new Uint32Array(4) };
-  const out = new Float64Array(BATCH_PLACES);
+  const { bytes } = EventMemory.of({ events: 1, hashes: 1, tokens: 4 });
 
   it.each<[string, unknown[], string]>([
     ['no payload', [], 'ERR_KVIDX_INVALID_ARG_TYPE'],
-    ['words for bytes', [new Uint32Array(9), columns, out], 'ERR_KVIDX_INVALID_ARG_TYPE'],
-    ['no columns', [payload, undefined, out], 'ERR_KVIDX_INVALID_ARG_TYPE'],
-    ['no rows', [payload, { ...columns, rows: undefined }, out], 'ERR_KVIDX_INVALID_ARG_TYPE'],
-    [
-      'hashes of another dtype',
-      [payload, { ...columns, hashes: new BigInt64Array(1) }, out],
-      'ERR_KVIDX_INVALID_ARG_TYPE',
-    ],
-    ['a batch of another length', [payload, columns, new Float64Array(4)], 'ERR_KVIDX_LENGTH_MISMATCH'],
+    ['words for bytes', [new Uint32Array(9), bytes], 'ERR_KVIDX_INVALID_ARG_TYPE'],
+    ['no memory', [payload, undefined], 'ERR_KVIDX_INVALID_ARG_TYPE'],
+    ['memory without a head', [payload, bytes.subarray(0, 100)], 'ERR_KVIDX_OUT_OF_RANGE'],
+    ['memory that is not aligned', [payload, bytes.subarray(1)], 'ERR_KVIDX_OUT_OF_RANGE'],
+    ['memory that is smaller than it says', [payload, bytes.subarray(0, -1)], 'ERR_KVIDX_OUT_OF_RANGE'],
   ])('and refuses %s', (_, args, code) => {
     expect(() => loose(...args)).toThrow(expect.objectContaining({ code }));
   });

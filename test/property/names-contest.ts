@@ -1,6 +1,5 @@
 import {
   APPLIED,
-  APPLIED_LENGTH,
   type CoreEngineNames,
   type CoreIndex,
   type CoreIndexOptions,
@@ -9,7 +8,7 @@ import {
   STATUS,
   TIER_COUNT,
 } from '../../src/native/seam.js';
-import { CLEARED, columnsOf, inTier, listOf, removed, stored, type Told } from '../reference/told-events.js';
+import { CLEARED, inTier, listOf, removed, stored, type Told, toldMemory } from '../reference/told-events.js';
 import type { Random } from './random.js';
 import { Sides } from './sides.js';
 
@@ -88,16 +87,14 @@ export class NamesContest {
     const events = Array.from({ length: this.#random.between(1, this.#isLong ? 2 : 5) }, () =>
       this.#event(rank),
     );
-    const columns = columnsOf(events);
     const extra = events.length === 1 && this.#random.oneIn(4) ? this.#extra(events[0]!) : undefined;
     const root = this.#random.oneIn(8) ? 7n : 0n;
     const before = this.#size(rank);
     const [status, ...counts] = this.#sides.both('apply', (index) => {
-      const result = new Float64Array(APPLIED_LENGTH).fill(7);
       const names = this.#namesOf.get(index)![rank]!;
-      const nowMs = this.operations;
-      const answer = names.apply(columns, 0, events.length, slots, root, BLOCK_SIZE, extra, nowMs, result);
-      return [answer, ...result];
+      const memory = toldMemory(events, { slots, root, blockSize: BLOCK_SIZE, nowMs: this.operations });
+      const answer = names.apply(memory.bytes, extra);
+      return [answer, ...memory.applied];
     });
     if (status === STATUS.unknownWorker) this.met.add('unknownWorker');
     for (const [what, place] of Object.entries(APPLIED)) if (counts[place]! > 0) this.met.add(what);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { APPLIED_LENGTH, EVENT, RESULT_LENGTH } from '../../src/native/seam.js';
+import { EVENT, RESULT_LENGTH } from '../../src/native/seam.js';
 import { reference, tested } from '../property/backends.js';
 import { A, B, BLOCK_SIZE, C, NamesWorld, ROOT, X } from './names-world.js';
-import { CLEARED, columnsOf, stored } from './told-events.js';
+import { CLEARED, stored, toldMemory } from './told-events.js';
 
 describe.each([...new Set([reference, tested])].map((seam) => [seam.name, seam] as const))(
   'names of an engine refuse what they cannot apply (%s)',
@@ -40,11 +40,10 @@ describe.each([...new Set([reference, tested])].map((seam) => [seam.name, seam] 
       ['tokenAt', -1],
     ] as const)('an event whose %s is %i is an error, and none of the call is applied', (place, value) => {
       const w = new NamesWorld(seam);
-      const columns = columnsOf([CLEARED, stored([B, C], [2, 2, 3, 3], X)]);
-      columns.rows[columns.rows.length / 2 + EVENT[place]] = value;
+      const memory = toldMemory([CLEARED, stored([B, C], [2, 2, 3, 3], X)], how(w));
+      memory.rows[memory.rows.length / 2 + EVENT[place]] = value;
       w.apply(stored([A], [1, 1]));
-      const result = new Float64Array(APPLIED_LENGTH);
-      expect(() => w.names.apply(columns, 0, 2, w.slots, ROOT, BLOCK_SIZE, undefined, 0, result)).toThrow(
+      expect(() => w.names.apply(memory.bytes, undefined)).toThrow(
         expect.objectContaining({ name: 'RangeError', code: 'ERR_KVIDX_OUT_OF_RANGE' }),
       );
       expect(w.known()).toBe('A:1000');
@@ -52,14 +51,16 @@ describe.each([...new Set([reference, tested])].map((seam) => [seam.name, seam] 
 
     it('a range of events beyond the rows is an error', () => {
       const w = new NamesWorld(seam);
-      const result = new Float64Array(APPLIED_LENGTH);
       for (const [first, end] of [
         [0, 2],
         [1, 0],
+        [-1, 1],
+        [0, -1],
       ] as const) {
-        expect(() =>
-          w.names.apply(columnsOf([CLEARED]), first, end, w.slots, ROOT, BLOCK_SIZE, undefined, 0, result),
-        ).toThrow(RangeError);
+        const memory = toldMemory([CLEARED], how(w));
+        memory.set('first', first);
+        memory.set('end', end);
+        expect(() => w.names.apply(memory.bytes, undefined)).toThrow(RangeError);
       }
     });
 
@@ -96,21 +97,29 @@ describe.skipIf(tested === reference)('names of an engine in the addon', () => {
     expect(() => w.index.createEngineNames(false)).toThrow(closed);
   });
 
-  it('refuse arrays of another dtype or length', () => {
+  it('refuse memory that is none, or is smaller than it says', () => {
     const w = new NamesWorld(tested);
-    const good = columnsOf([stored([A], [1, 1])]);
-    const apply = (columns: unknown, slots: unknown, result: unknown) =>
-      w.names.apply(columns as never, 0, 1, slots as never, ROOT, BLOCK_SIZE, undefined, 0, result as never);
-    const result = new Float64Array(APPLIED_LENGTH);
+    const { bytes } = toldMemory([stored([A], [1, 1])], how(w));
+    const apply = (memory: unknown) => w.names.apply(memory as never, undefined);
     const ofType = expect.objectContaining({ code: 'ERR_KVIDX_INVALID_ARG_TYPE' });
-    const ofLength = expect.objectContaining({ code: 'ERR_KVIDX_LENGTH_MISMATCH' });
-    expect(() => apply(undefined, w.slots, result)).toThrow(ofType);
-    expect(() => apply({ ...good, rows: new Uint32Array(15) }, w.slots, result)).toThrow(ofType);
-    expect(() => apply({ ...good, hashes: [A] }, w.slots, result)).toThrow(ofType);
-    expect(() => apply(good, new Float64Array(8), result)).toThrow(ofType);
-    expect(() => apply(good, w.slots.subarray(2), result)).toThrow(ofLength);
-    expect(() => apply(good, w.slots, result.subarray(1))).toThrow(ofLength);
+    const outOfRange = expect.objectContaining({ code: 'ERR_KVIDX_OUT_OF_RANGE' });
+    for (const memory of [undefined, {}, new Uint32Array(bytes.buffer)])
+      expect(() => apply(memory)).toThrow(ofType);
+    for (const memory of [bytes.subarray(0, 100), bytes.subarray(0, -1), bytes.subarray(1)]) {
+      expect(() => apply(memory)).toThrow(outOfRange);
+    }
+    for (const place of ['eventRoom', 'hashRoom', 'tokenRoom', 'blockSize'] as const) {
+      for (const value of [-1, 2 ** 31 - 1]) {
+        const memory = toldMemory([stored([A], [1, 1])], how(w));
+        memory.set(place, value);
+        expect(() => apply(memory.bytes), `${place} ${value}`).toThrow(outOfRange);
+      }
+    }
     expect(() => w.names.load(undefined as never)).toThrow(ofType);
     expect(w.names.size()).toBe(0);
   });
 });
+
+function how(w: NamesWorld) {
+  return { slots: w.slots, root: ROOT, blockSize: BLOCK_SIZE };
+}

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { APPLIED_LENGTH, ORPHAN_SEED, RESULT_LENGTH } from '../../src/native/seam.js';
+import { ORPHAN_SEED, RESULT_LENGTH } from '../../src/native/seam.js';
 import { reference, tested } from '../property/backends.js';
 import { A, ABC, B, BLOCK_SIZE, C, D, NamesWorld, ROOT, X } from './names-world.js';
-import { CLEARED, columnsOf, inTier, listOf, removed, stored } from './told-events.js';
+import { CLEARED, inTier, listOf, removed, stored, toldMemory } from './told-events.js';
 
 const sorted = (hashes: readonly bigint[]) => Array.from(BigUint64Array.from(hashes).sort());
 
@@ -222,9 +222,11 @@ describe.each([...new Set([reference, tested])].map((seam) => [seam.name, seam] 
 
     it('applies the events from first to end alone', () => {
       const w = new NamesWorld(seam);
-      const columns = columnsOf([stored([A], [1, 1]), stored([B], [2, 2]), stored([C], [3, 3])]);
-      const result = new Float64Array(APPLIED_LENGTH);
-      w.names.apply(columns, 1, 2, w.slots, ROOT, BLOCK_SIZE, undefined, 0, result);
+      const events = [stored([A], [1, 1]), stored([B], [2, 2]), stored([C], [3, 3])];
+      const memory = toldMemory(events, { slots: w.slots, root: ROOT, blockSize: BLOCK_SIZE });
+      memory.set('first', 1);
+      memory.set('end', 2);
+      w.names.apply(memory.bytes, undefined);
       expect(w.known()).toBe('B:1000');
     });
 

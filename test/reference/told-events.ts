@@ -1,11 +1,10 @@
+import { EventMemory } from '../../src/native/event-memory.js';
 import {
   APPLIED,
-  APPLIED_LENGTH,
   type CoreEngineNames,
   EVENT,
   EVENT_KIND,
   EVENT_PLACES,
-  type EventColumns,
   type FlatExtraKeys,
   STATUS,
   TIER_COUNT,
@@ -36,7 +35,7 @@ export function inTier(tier: number, event: Told): Told {
 }
 
 /** Events side by side, the parent behind the names of its event. */
-export function columnsOf(events: readonly Told[]): EventColumns {
+export function memoryOf(events: readonly Told[]): EventMemory {
   const rows = new Int32Array(events.length * EVENT_PLACES);
   const hashes: bigint[] = [];
   const ids: number[] = [];
@@ -53,7 +52,11 @@ export function columnsOf(events: readonly Told[]): EventColumns {
     ids.push(...tokens);
     row[EVENT.tier] = tier;
   }
-  return { rows, hashes: BigUint64Array.from(hashes), tokens: Uint32Array.from(ids) };
+  const memory = EventMemory.of({ events: events.length, hashes: hashes.length, tokens: ids.length });
+  memory.rows.set(rows);
+  memory.hashes.set(hashes);
+  memory.tokens.set(ids);
+  return memory;
 }
 
 export interface Application {
@@ -64,21 +67,24 @@ export interface Application {
   readonly nowMs?: number;
 }
 
+/** A memory with all that a call takes. */
+export function toldMemory(events: readonly Told[], how: Application): EventMemory {
+  const memory = memoryOf(events);
+  memory.set('first', 0);
+  memory.set('end', events.length);
+  memory.set('blockSize', how.blockSize);
+  memory.slots.set(how.slots);
+  memory.root = how.root ?? 0n;
+  memory.nowMs = how.nowMs ?? 0;
+  memory.applied.fill(-1);
+  return memory;
+}
+
 /** Applies events; answers what they did, without zeros. */
 export function applyTo(names: CoreEngineNames, events: readonly Told[], how: Application) {
-  const result = new Float64Array(APPLIED_LENGTH).fill(-1);
-  const { slots, root = 0n, blockSize, extra, nowMs = 0 } = how;
-  const status = names.apply(
-    columnsOf(events),
-    0,
-    events.length,
-    slots,
-    root,
-    blockSize,
-    extra,
-    nowMs,
-    result,
-  );
+  const memory = toldMemory(events, how);
+  const status = names.apply(memory.bytes, how.extra);
+  const result = memory.applied;
   const counts = Object.entries(APPLIED).map(([count, place]) => [count, result[place]!] as const);
   return {
     status: Object.keys(STATUS).find((key) => STATUS[key as keyof typeof STATUS] === status),

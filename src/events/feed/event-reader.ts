@@ -1,76 +1,65 @@
+import { EventMemory } from '../../native/event-memory.js';
 import { seam } from '../../native/index.js';
-import { BATCH, BATCH_PLACES, EVENT, EVENT_PLACES, type EventColumns } from '../../native/seam.js';
+import { EVENT_PLACES } from '../../native/seam.js';
 import { Words } from './words.js';
 
-/** Columns are made for so many, and grow as messages need it. */
+/** Memory is made for so many of each, and grows as messages need it. */
 const FIRST_ROOM = 1024;
 
-/** A message in columns, until the next one is read. */
-export interface ReadBatch {
-  readonly payload: Uint8Array;
-  readonly timestampMs: number;
-  /** Undefined: not told. */
-  readonly dpRank: number | undefined;
-  readonly events: number;
-  readonly columns: EventColumns;
-}
-
 /**
- * Reads messages into columns that are used again for each. They grow with the largest message, to which they stay in
- * proportion: at most a token id and a hash a byte.
+ * Reads messages into memory that is used again for each. It grows with the largest message, to which it stays in
+ * proportion: at most an event, a token id and a hash a byte. What was read stands until the next one is.
  */
 export class EventReader {
-  readonly #batch = new Float64Array(BATCH_PLACES);
   readonly #words = new Words();
-  #columns: EventColumns = {
-    rows: new Int32Array(EVENT_PLACES * FIRST_ROOM),
-    hashes: new BigUint64Array(FIRST_ROOM),
-    tokens: new Uint32Array(FIRST_ROOM),
-  };
+  #payload = new Uint8Array(0);
+  memory = EventMemory.of({ events: FIRST_ROOM, hashes: FIRST_ROOM, tokens: 16 * FIRST_ROOM });
 
-  /** Undefined: only the general decoder reads it, or nobody. */
-  read(payload: Uint8Array): ReadBatch | undefined {
-    const batch = this.#batch;
-    if (!seam.readEvents(payload, this.#columns, batch)) return undefined;
-    if (this.#makeRoom()) seam.readEvents(payload, this.#columns, batch);
-    const rank = batch[BATCH.rank]!;
-    return {
-      payload,
-      timestampMs: batch[BATCH.time]! * 1000,
-      dpRank: rank < 0 ? undefined : rank,
-      events: batch[BATCH.events]!,
-      columns: this.#columns,
-    };
-  }
-
-  /** The text of one of the places that end with `…Begin` and `…End`; undefined: none was sent. */
-  text(batch: ReadBatch, event: number, begin: number): string | undefined {
-    const at = event * EVENT_PLACES + begin;
-    const from = batch.columns.rows[at]!;
-    const to = batch.columns.rows[at + 1]!;
-    return from === to ? undefined : this.#words.read(batch.payload, from, to);
-  }
-
-  /** Was some column too short? */
-  #makeRoom(): boolean {
-    const { rows, hashes, tokens } = this.#columns;
-    const [events, names, ids] = [BATCH.events, BATCH.hashes, BATCH.tokens].map(
-      (place) => this.#batch[place]!,
-    );
-    if (events! * EVENT_PLACES <= rows.length && names! <= hashes.length && ids! <= tokens.length)
-      return false;
-    this.#columns = {
-      rows: new Int32Array(roomFor(events! * EVENT_PLACES, rows.length)),
-      hashes: new BigUint64Array(roomFor(names!, hashes.length)),
-      tokens: new Uint32Array(roomFor(ids!, tokens.length)),
-    };
+  /** False: only the general decoder reads it, or nobody. */
+  read(payload: Uint8Array): boolean {
+    this.#payload = payload as Uint8Array<ArrayBuffer>;
+    if (!seam.readEvents(payload, this.memory.bytes)) return false;
+    if (this.#makeRoom()) seam.readEvents(payload, this.memory.bytes);
     return true;
   }
-}
 
-/** The place of `event` in `rows`. */
-export function placeOf(event: number, place: keyof typeof EVENT): number {
-  return event * EVENT_PLACES + EVENT[place];
+  get timestampMs(): number {
+    return this.memory.time * 1000;
+  }
+
+  /** Undefined: not told. */
+  get dpRank(): number | undefined {
+    const rank = this.memory.get('rank');
+    return rank < 0 ? undefined : rank;
+  }
+
+  /** The bytes between the offsets that stand at two neighbouring places of `rows`. */
+  bytes(at: number): Uint8Array {
+    const { rows } = this.memory;
+    return this.#payload.subarray(rows[at]!, rows[at + 1]!);
+  }
+
+  /** The same as text; undefined: there are none. */
+  text(at: number): string | undefined {
+    const { rows } = this.memory;
+    const begin = rows[at]!;
+    const end = rows[at + 1]!;
+    return begin === end ? undefined : this.#words.read(this.#payload, begin, end);
+  }
+
+  /** Was there too little? */
+  #makeRoom(): boolean {
+    const { memory } = this;
+    const [events, hashes, tokens] = [memory.get('events'), memory.get('hashes'), memory.get('tokens')];
+    const { rows, hashes: names, tokens: ids } = memory;
+    if (events * EVENT_PLACES <= rows.length && hashes <= names.length && tokens <= ids.length) return false;
+    this.memory = EventMemory.of({
+      events: roomFor(events, rows.length / EVENT_PLACES),
+      hashes: roomFor(hashes, names.length),
+      tokens: roomFor(tokens, ids.length),
+    });
+    return true;
+  }
 }
 
 function roomFor(needed: number, present: number): number {

@@ -1,5 +1,4 @@
 import { KvidxError } from '../../errors.js';
-import type { EventColumns } from '../../native/seam.js';
 import { checkBytes, checkInteger, checkOptions, checkTime } from '../../validate.js';
 import { decodeEventBatch } from '../decode-batch.js';
 import { decodeTensorRtEvents } from '../tensorrt.js';
@@ -10,7 +9,7 @@ import { EventReader } from './event-reader.js';
 import { FeedStream } from './feed-stream.js';
 import { FollowedRank } from './followed-rank.js';
 import { OtherBlockSize } from './other-block-size.js';
-import type { Planner, TypedSteps } from './plan.js';
+import type { TypedSteps } from './plan.js';
 import { AppliedMessage } from './tally.js';
 import type { AppliedEvents, ApplyOptions, FollowedRankStats } from './types.js';
 
@@ -46,11 +45,11 @@ export class FollowedEngine {
 
   /** @internal */
   applyMessage(payload: Uint8Array, { dpRank, nowMs }: Required<ApplyOptions>): AppliedMessage {
-    const batch = this.#reader.read(checkBytes(payload, 'payload'));
-    if (batch) {
-      const message = new AppliedMessage(batch.dpRank ?? dpRank, batch.timestampMs);
-      const reader = this.#reader;
-      this.#carryOut(message, batch.columns, nowMs, (planner) => planner.planColumns(message, reader, batch));
+    const reader = this.#reader;
+    if (reader.read(checkBytes(payload, 'payload'))) {
+      const message = new AppliedMessage(reader.dpRank ?? dpRank, reader.timestampMs);
+      const rank = this.#rank(message.dpRank);
+      rank.carryOut(message, this.#plan(rank, message, undefined), reader.memory, nowMs);
       return message;
     }
     const decoded = decodeEventBatch(payload);
@@ -172,26 +171,20 @@ export class FollowedEngine {
     events: readonly KvEvent[],
   ): AppliedMessage {
     const message = new AppliedMessage(dpRank, timestampMs);
-    this.#carryOut(message, undefined, nowMs, (planner) => planner.planTyped(message, events));
+    const rank = this.#rank(dpRank);
+    rank.carryOut(message, this.#plan(rank, message, events), undefined, nowMs);
     return message;
   }
 
-  #carryOut(
-    message: AppliedMessage,
-    columns: EventColumns | undefined,
-    nowMs: number,
-    plan: (planner: Planner) => TypedSteps,
-  ): void {
-    const rank = this.#rank(message.dpRank);
+  /** `events` undefined: those that the reader has. */
+  #plan(rank: FollowedRank, message: AppliedMessage, events: readonly KvEvent[] | undefined): TypedSteps {
     rank.check();
-    let steps: TypedSteps;
     try {
-      steps = plan(rank.planner);
+      return events ? rank.planner.planTyped(message, events) : rank.planner.planRead(message, this.#reader);
     } catch (error) {
       if (error instanceof OtherBlockSize) rank.refusedBlockSize = error.blockSize;
       throw error;
     }
-    rank.carryOut(message, steps, columns, nowMs);
   }
 }
 

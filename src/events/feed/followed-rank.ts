@@ -1,14 +1,8 @@
 import type { EngineFeed } from '../../kv-index/engine-feeds.js';
 import { openIndex } from '../../kv-index/kv-index.js';
 import { TIERS, type Tier, type WorkerHandle } from '../../kv-index/workers.js';
-import {
-  APPLIED_LENGTH,
-  type CoreEngineNames,
-  type EventColumns,
-  type FlatExtraKeys,
-  STATUS,
-  TIER_COUNT,
-} from '../../native/seam.js';
+import type { EventMemory } from '../../native/event-memory.js';
+import { type CoreEngineNames, type FlatExtraKeys, STATUS, TIER_COUNT } from '../../native/seam.js';
 import type { DegradedReason } from '../stream/types.js';
 import { AttentionGroups } from './attention-groups.js';
 import type { FeedContext } from './context.js';
@@ -19,9 +13,6 @@ import type { FollowedRankStats } from './types.js';
 
 /** How many media without a tier are remembered, for people to see. */
 const REFUSED_MEDIUMS = 8;
-
-/** Filled and read within one call. */
-const result = new Float64Array(APPLIED_LENGTH);
 
 /** One rank of a worker in the index: a slot for each tier, and what the engine calls its blocks. */
 export class FollowedRank implements EngineFeed {
@@ -36,6 +27,8 @@ export class FollowedRank implements EngineFeed {
   readonly #context: FeedContext;
   readonly #handles: WorkerHandle[] = [];
   readonly #slots = new Uint32Array(2 * TIER_COUNT);
+  /** A bit for each tier that has a slot. */
+  #tiers = 0;
   readonly #refusedMediums = new Set<string>();
   readonly #sums = new Tally();
   #lagMs: number | undefined;
@@ -71,24 +64,19 @@ export class FollowedRank implements EngineFeed {
     this.#membership = membership;
   }
 
-  /** Applies what was planned, of a rank that `check` has found alive; `columns` undefined: all events are typed. */
-  carryOut(
-    message: AppliedMessage,
-    steps: TypedSteps,
-    columns: EventColumns | undefined,
-    nowMs: number,
-  ): void {
+  /** Applies what was planned, of a rank that `check` has found alive; `memory` undefined: all events are typed. */
+  carryOut(message: AppliedMessage, steps: TypedSteps, memory: EventMemory | undefined, nowMs: number): void {
     const { tiers } = this.planner;
-    for (let tier = 0; tier < TIER_COUNT; tier++) if (tiers & (1 << tier)) this.#addTier(tier);
+    if ((tiers & ~this.#tiers) !== 0) this.#addTiers(tiers);
     const { plain } = this.#context.namespaces;
     let first = 0;
     for (const [index, step] of steps) {
-      if (columns && first < index) this.#apply(columns, first, index, plain, undefined, message, nowMs);
-      if (step) this.#apply(step.columns, 0, 1, step.root, step.extra, message, nowMs);
+      if (memory && first < index) this.#apply(memory, first, index, plain, undefined, message, nowMs);
+      if (step) this.#apply(step.memory, 0, 1, step.root, step.extra, message, nowMs);
       first = index + 1;
     }
     const { events } = message;
-    if (columns && first < events) this.#apply(columns, first, events, plain, undefined, message, nowMs);
+    if (memory && first < events) this.#apply(memory, first, events, plain, undefined, message, nowMs);
     this.#note(message, nowMs);
   }
 
@@ -96,8 +84,8 @@ export class FollowedRank implements EngineFeed {
   clear(): number {
     this.check();
     const tally = new Tally();
-    const { columns, root } = clearStep();
-    this.#apply(columns, 0, 1, root, undefined, tally, 0);
+    const { memory, root } = clearStep();
+    this.#apply(memory, 0, 1, root, undefined, tally, 0);
     return tally.cleared;
   }
 
@@ -148,7 +136,7 @@ export class FollowedRank implements EngineFeed {
   }
 
   #apply(
-    columns: EventColumns,
+    memory: EventMemory,
     first: number,
     end: number,
     root: bigint,
@@ -156,14 +144,25 @@ export class FollowedRank implements EngineFeed {
     tally: Tally,
     nowMs: number,
   ): void {
-    const { blockSize } = this.#context;
-    const status = this.names.apply(columns, first, end, this.#slots, root, blockSize, extra, nowMs, result);
-    if (status !== STATUS.ok) this.check(); // throws: nothing else can be wrong with a slot
-    tally.addApplied(result);
+    memory.set('first', first);
+    memory.set('end', end);
+    memory.set('blockSize', this.#context.blockSize);
+    memory.root = root;
+    memory.nowMs = nowMs;
+    for (let i = 0; i < this.#slots.length; i++) memory.slots[i] = this.#slots[i]!;
+    if (this.names.apply(memory.bytes, extra) !== STATUS.ok) {
+      this.#membership = -1;
+      this.check(); // throws: nothing else can be wrong with a slot
+    }
+    tally.addApplied(memory.applied);
+  }
+
+  #addTiers(tiers: number): void {
+    for (let tier = 0; tier < TIER_COUNT; tier++) if (tiers & (1 << tier)) this.#addTier(tier);
   }
 
   #addTier(place: number): void {
-    if (this.#slots[2 * place + 1] !== 0) return;
+    if (this.#tiers & (1 << place)) return;
     const { index } = this.#context;
     const handle = index.addWorker(this.worker, {
       dpRank: this.dpRank,
@@ -173,6 +172,7 @@ export class FollowedRank implements EngineFeed {
     const open = openIndex(index);
     open.feeds.set(handle, this);
     this.#handles.push(handle);
+    this.#tiers |= 1 << place;
     this.#slots[2 * place] = handle.slot;
     this.#slots[2 * place + 1] = open.incarnationOf(handle);
   }

@@ -3,7 +3,7 @@ import { decodeEventBytes } from '../decode-batch.js';
 import { EventProblem } from '../fields.js';
 import type { BadEvent, KvEvent } from '../types.js';
 import type { AttentionGroups } from './attention-groups.js';
-import type { EventReader, ReadBatch } from './event-reader.js';
+import type { EventReader } from './event-reader.js';
 import type { TierPlaces } from './mediums.js';
 import { OtherBlockSize } from './other-block-size.js';
 import type { AppliedMessage } from './tally.js';
@@ -58,25 +58,26 @@ export class Planner {
     return this.#steps ?? NO_STEPS;
   }
 
-  /** Writes into each row where it goes. ERR_KVIDX_BLOCK_SIZE. */
-  planColumns(message: AppliedMessage, reader: EventReader, batch: ReadBatch): TypedSteps {
-    const { columns, events, payload } = batch;
-    const { rows } = columns;
+  /** Writes into each row that was read where it goes. ERR_KVIDX_BLOCK_SIZE. */
+  planRead(message: AppliedMessage, reader: EventReader): TypedSteps {
+    const { memory } = reader;
+    const { rows } = memory;
+    const events = memory.get('events');
     this.#begin(message, events);
     for (let i = 0, at = 0; i < events; i++, at += EVENT_PLACES) {
       const kind = rows[at + EVENT.kind]!;
       if (kind === EVENT_KIND.odd) {
-        const bytes = payload.subarray(rows[at + EVENT.begin]!, rows[at + EVENT.end]!);
+        const bytes = reader.bytes(at + EVENT.begin);
         this.#planOne(i, () => decodeEventBytes(bytes));
       } else if (kind === EVENT_KIND.cleared) {
         rows[at + EVENT.tier] = this.cleared();
       } else {
-        const medium = reader.text(batch, i, EVENT.mediumBegin);
+        const medium = reader.text(at + EVENT.mediumBegin);
         const group = rows[at + EVENT.group]!;
         if (kind === EVENT_KIND.removed) {
           rows[at + EVENT.tier] = this.removed(medium, group);
         } else {
-          const spec = reader.text(batch, i, EVENT.specBegin);
+          const spec = reader.text(at + EVENT.specBegin);
           const blockSize = rows[at + EVENT.tokens] === 0 ? undefined : rows[at + EVENT.blockSize]!;
           rows[at + EVENT.tier] = this.stored(medium, group, spec, blockSize);
         }

@@ -34,8 +34,8 @@ export class Tally implements AppliedCounts {
     this.unknownTags += more.unknownTags;
   }
 
-  /** What stands in the `result` of the core's `apply`. */
-  addApplied(result: Float64Array): void {
+  /** What the core's `apply` answers. */
+  addApplied(result: Int32Array): void {
     this.stored += result[APPLIED.stored]!;
     this.duplicate += result[APPLIED.duplicate]!;
     this.orphaned += result[APPLIED.orphaned]!;

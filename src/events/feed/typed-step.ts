@@ -1,13 +1,14 @@
 import { flattenExtraKeys } from '../../hash/extra-keys.js';
-import { EVENT, EVENT_KIND, EVENT_PLACES, type EventColumns, type FlatExtraKeys } from '../../native/seam.js';
+import { EventMemory } from '../../native/event-memory.js';
+import { EVENT, EVENT_KIND, type FlatExtraKeys } from '../../native/seam.js';
 import type { KvEvent, StoredEvent } from '../types.js';
 import { blockExtras } from './block-extras.js';
 import { OtherBlockSize } from './other-block-size.js';
 import type { PlanContext, Planner } from './plan.js';
 
-/** One event in columns of its own, with what columns cannot say. */
+/** One event in a memory of its own, with the extra keys that it has no place for. */
 export interface TypedStep {
-  readonly columns: EventColumns;
+  readonly memory: EventMemory;
   readonly root: bigint;
   readonly extra: FlatExtraKeys | undefined;
 }
@@ -93,12 +94,15 @@ function step(
   blocks: number,
   { parentAt = -1, tokens = NO_TOKENS }: { parentAt?: number; tokens?: Uint32Array } = {},
 ): TypedStep {
-  const rows = new Int32Array(EVENT_PLACES);
+  const memory = EventMemory.of({ events: 1, hashes: hashes.length, tokens: tokens.length });
+  const { rows } = memory;
   rows[EVENT.kind] = kind;
   rows[EVENT.tier] = tier;
   rows[EVENT.blocks] = blocks;
   rows[EVENT.parentAt] = parentAt;
   rows[EVENT.tokens] = tokens.length;
   rows[EVENT.group] = -1;
-  return { columns: { rows, hashes, tokens }, root: 0n, extra: undefined };
+  memory.hashes.set(hashes);
+  memory.tokens.set(tokens);
+  return { memory, root: 0n, extra: undefined };
 }
