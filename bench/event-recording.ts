@@ -18,7 +18,10 @@ export interface Recording {
 }
 
 export const RECORDED_BLOCK_SIZE = 16;
+/** Of the cache: an engine's of 1.6 million tokens. */
 const CAPACITY = 100_000;
+/** With so many requests under way as tokens in a block and then four times, this many blocks are full after a step. */
+const DECODED_BLOCKS = 4;
 
 /** `most`: requests. A message is a step: those of an engine that decodes for one request at a time. */
 export async function recordEvents(path: string, dialect: Dialect, most: number): Promise<Recording> {
@@ -29,7 +32,11 @@ export async function recordEvents(path: string, dialect: Dialect, most: number)
     if (rows.push(row) >= most) break;
   }
   const { blockSize } = sizes.verdict(path);
-  const engine = new FakeEngine({ blockSize: RECORDED_BLOCK_SIZE, capacity: CAPACITY });
+  const engine = new FakeEngine({
+    blockSize: RECORDED_BLOCK_SIZE,
+    capacity: CAPACITY,
+    decodedBlocksPerBatch: DECODED_BLOCKS,
+  });
   const payloads: Uint8Array[] = [];
   let [blocks, events, singles] = [0, 0, 0];
   for (const { tokens, output } of traceTokens(rows, blockSize)) {

@@ -16,7 +16,8 @@ struct EventHead {
   uint32_t slots[8];
   int32_t applied[9];
 };
-static_assert(sizeof(EventHead) == 136 && offsetof(EventHead, slots) == 64 && offsetof(EventHead, applied) == 96);
+static_assert(sizeof(EventHead) == 136 && offsetof(EventHead, slots) == 64 &&
+              offsetof(EventHead, applied) == 96);
 
 struct EventMemory {
   EventHead* head;

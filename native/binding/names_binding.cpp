@@ -34,9 +34,9 @@ class NamesObject {
 
 /// APPLIED of the seam.
 void write_applied(const EngineResult& result, EventHead& head) {
-  const uint64_t counts[] = {result.stored,     result.duplicate, result.orphaned,
-                             result.rejected,   result.evicted,   result.unresolved,
-                             result.removed,    result.unknown,   result.cleared};
+  const uint64_t counts[] = {result.stored,   result.duplicate, result.orphaned,
+                             result.rejected, result.evicted,   result.unresolved,
+                             result.removed,  result.unknown,   result.cleared};
   static_assert(std::size(counts) == std::extent_v<decltype(head.applied)>);
   std::transform(std::begin(counts), std::end(counts), head.applied,
                  [](uint64_t n) { return static_cast<int32_t>(std::min<uint64_t>(n, INT32_MAX)); });
@@ -58,7 +58,8 @@ Napi::Value apply(NamesObject& self, Info info) {
                   static_cast<uint32_t>(head.block_size),
                   extra,
                   head.now_ms};
-  for (size_t tier = 0; tier < kTiers; ++tier) call.slots[tier] = {head.slots[2 * tier], head.slots[2 * tier + 1]};
+  for (size_t tier = 0; tier < kTiers; ++tier)
+    call.slots[tier] = {head.slots[2 * tier], head.slots[2 * tier + 1]};
   if (const std::string why = misfit(call); !why.empty()) fail_range(env, why);
 
   EngineResult result;

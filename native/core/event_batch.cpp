@@ -1,6 +1,7 @@
 #include "core/event_batch.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -11,6 +12,30 @@
 
 namespace kvidx {
 namespace {
+
+/// Where an unsigned integer of at most 32 bits lies in the eight bytes from its type byte on; 0 and 0: of another type.
+struct TokenShape {
+  uint8_t left, right;
+};
+constexpr auto kTokenShapes = [] {
+  std::array<TokenShape, 256> shapes{};
+  for (size_t type = 0; type < 0x80; ++type) shapes[type] = {0, 56};
+  shapes[0xCC] = {8, 56};
+  shapes[0xCD] = {8, 48};
+  shapes[0xCE] = {8, 32};
+  return shapes;
+}();
+/// A token of five bytes, and eight from the next one on.
+constexpr ptrdiff_t kTwoTokensAhead = 13;
+
+inline uint32_t token_at(uint64_t bytes, uint8_t type) {
+  return static_cast<uint32_t>(bytes << kTokenShapes[type].left >> kTokenShapes[type].right);
+}
+
+/// Of these types, without a branch or a look into memory: 1 below 0x80; 2, 3 and 5 for 0xCC, 0xCD and 0xCE.
+inline uint32_t token_bytes(uint32_t type) {
+  return 0x05321111U >> (4 * ((type & 3) | (type & 0x80) >> 5)) & 7;
+}
 
 class BatchReader : MsgpackReader {
  public:
@@ -211,27 +236,21 @@ class BatchReader : MsgpackReader {
     return read_tokens(stored, room.data(), 1) && read_tokens(count - stored, &unstored, 0);
   }
 
-  /// Most of the time goes here.
+  /// Most of the time goes here. Token ids of text come in all widths, so that branches on the width would be guessed wrong
+  /// every third time. Instead a type byte tells how far to shift the eight bytes from it on; and since what all waits for is
+  /// where the next one begins, the second of two is found in the bytes of the first.
   bool read_tokens(uint32_t count, uint32_t* out, size_t step) {
     const uint8_t* p = p_;
-    for (; count > 0; --count, out += step) {
-      if (static_cast<size_t>(end_ - p) < kMaxIntegerBytes) break;
-      const uint8_t type = *p;
-      if (type == 0xCD) {
-        *out = big_endian<uint16_t>(p + 1);
-        p += 3;
-      } else if (type == 0xCE) {
-        *out = big_endian<uint32_t>(p + 1);
-        p += 5;
-      } else if (type < 0x80) {
-        *out = type;
-        p += 1;
-      } else if (type == 0xCC) {
-        *out = p[1];
-        p += 2;
-      } else {
-        break;
-      }
+    for (; count >= 2; count -= 2, out += 2 * step) {
+      if (end_ - p < kTwoTokensAhead) break;
+      const uint64_t bytes = big_endian<uint64_t>(p);
+      const uint8_t first = *p;
+      const uint32_t first_bytes = token_bytes(first);
+      const auto second = static_cast<uint8_t>(bytes >> (56 - 8 * first_bytes));
+      if (kTokenShapes[first].right == 0 || kTokenShapes[second].right == 0) break;
+      out[0] = token_at(bytes, first);
+      out[step] = token_at(big_endian<uint64_t>(p + first_bytes), second);
+      p += first_bytes + token_bytes(second);
     }
     p_ = p;
     for (; count > 0; --count, out += step) {

@@ -7,6 +7,20 @@ export interface EventRoom {
   readonly tokens: number;
 }
 
+/** Places in `EventMemory.integers`: constants, as a name that varies would cost more than all else. */
+export const PLACE = {
+  rank: HEAD.rank / 4,
+  events: HEAD.events / 4,
+  hashes: HEAD.hashes / 4,
+  tokens: HEAD.tokens / 4,
+  eventRoom: HEAD.eventRoom / 4,
+  hashRoom: HEAD.hashRoom / 4,
+  tokenRoom: HEAD.tokenRoom / 4,
+  first: HEAD.first / 4,
+  end: HEAD.end / 4,
+  blockSize: HEAD.blockSize / 4,
+} as const;
+
 /** The memory that messages are read into and applied from, and views of its parts: see HEAD and EVENT. */
 export class EventMemory {
   /** What crosses. */
@@ -18,7 +32,8 @@ export class EventMemory {
   readonly applied: Int32Array;
   readonly #floats: Float64Array;
   readonly #root: BigUint64Array;
-  readonly #integers: Int32Array;
+  /** The i32 of the head, by `place`. */
+  readonly integers: Int32Array;
 
   private constructor(bytes: Uint8Array, { events, hashes, tokens }: EventRoom) {
     const { buffer, byteOffset } = bytes;
@@ -33,36 +48,26 @@ export class EventMemory {
     this.applied = new Int32Array(buffer, byteOffset + HEAD.applied, APPLIED_LENGTH);
     this.#floats = new Float64Array(buffer, byteOffset, 2);
     this.#root = new BigUint64Array(buffer, byteOffset + HEAD.root, 1);
-    this.#integers = new Int32Array(buffer, byteOffset, HEAD_BYTES / 4);
+    this.integers = new Int32Array(buffer, byteOffset, HEAD_BYTES / 4);
   }
 
   static of(room: EventRoom): EventMemory {
     const size = HEAD_BYTES + 8 * room.hashes + 4 * EVENT_PLACES * room.events + 4 * room.tokens;
     const memory = new EventMemory(new Uint8Array(size), room);
-    memory.set('eventRoom', room.events);
-    memory.set('hashRoom', room.hashes);
-    memory.set('tokenRoom', room.tokens);
+    memory.integers[PLACE.eventRoom] = room.events;
+    memory.integers[PLACE.hashRoom] = room.hashes;
+    memory.integers[PLACE.tokenRoom] = room.tokens;
     return memory;
   }
 
   /** Views of the memory that `bytes` are. */
   static over(bytes: Uint8Array): EventMemory {
     const head = new Int32Array(bytes.buffer, bytes.byteOffset, HEAD_BYTES / 4);
-    const room = (place: keyof typeof HEAD) => head[HEAD[place] / 4]!;
     return new EventMemory(bytes, {
-      events: room('eventRoom'),
-      hashes: room('hashRoom'),
-      tokens: room('tokenRoom'),
+      events: head[PLACE.eventRoom]!,
+      hashes: head[PLACE.hashRoom]!,
+      tokens: head[PLACE.tokenRoom]!,
     });
-  }
-
-  /** One of the i32 of the head. */
-  get(place: Integer): number {
-    return this.#integers[HEAD[place] >> 2]!;
-  }
-
-  set(place: Integer, value: number): void {
-    this.#integers[HEAD[place] >> 2] = value;
   }
 
   get time(): number {
@@ -89,5 +94,3 @@ export class EventMemory {
     this.#root[0] = hash;
   }
 }
-
-type Integer = Exclude<keyof typeof HEAD, 'time' | 'nowMs' | 'root' | 'slots' | 'applied'>;

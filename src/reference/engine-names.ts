@@ -1,5 +1,5 @@
 import { lengthMismatch, outOfRange } from '../errors.js';
-import { EventMemory } from '../native/event-memory.js';
+import { EventMemory, PLACE } from '../native/event-memory.js';
 import {
   APPLIED,
   type CoreEngineNames,
@@ -73,7 +73,11 @@ export class ReferenceEngineNames implements CoreEngineNames {
   apply(bytes: Uint8Array, extra: FlatExtraKeys | undefined): number {
     const memory = EventMemory.over(bytes);
     const { slots, root, nowMs, applied: result } = memory;
-    const [first, end, blockSize] = [memory.get('first'), memory.get('end'), memory.get('blockSize')];
+    const [first, end, blockSize] = [
+      memory.integers[PLACE.first]!,
+      memory.integers[PLACE.end]!,
+      memory.integers[PLACE.blockSize]!,
+    ];
     if (extra && end - first !== 1)
       throw outOfRange('end - first', '1 where there are extra keys', end - first);
     const places = Array.from({ length: TIER_COUNT }, (_, tier) => ({

@@ -1,4 +1,4 @@
-import { EventMemory } from '../native/event-memory.js';
+import { EventMemory, PLACE } from '../native/event-memory.js';
 import { EVENT, EVENT_KIND, EVENT_PLACES, type EventSeam } from '../native/seam.js';
 import { MAX_DEPTH, MsgpackReader, UNUSUAL } from './msgpack-reader.js';
 
@@ -68,10 +68,10 @@ class BatchReader extends MsgpackReader {
     this.require(this.left === 0);
     const { memory } = this;
     memory.time = time;
-    memory.set('rank', rank);
-    memory.set('events', events);
-    memory.set('hashes', this.hashCount);
-    memory.set('tokens', this.tokenCount);
+    memory.integers[PLACE.rank] = rank;
+    memory.integers[PLACE.events] = events;
+    memory.integers[PLACE.hashes] = this.hashCount;
+    memory.integers[PLACE.tokens] = this.tokenCount;
   }
 
   private seconds(): number {

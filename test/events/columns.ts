@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { decodeEventBytes } from '../../src/events/decode-batch.js';
 import { EventProblem } from '../../src/events/fields.js';
 import type { BadEvent, EventBatch, KvEvent } from '../../src/index.js';
-import { EventMemory } from '../../src/native/event-memory.js';
+import { EventMemory, PLACE } from '../../src/native/event-memory.js';
 import { EVENT, EVENT_KIND, EVENT_PLACES, type EventSeam, HEAD_BYTES } from '../../src/native/seam.js';
 import { removed, stored } from './build.js';
 
@@ -46,10 +46,14 @@ export function readColumns(seam: EventSeam, payload: Uint8Array, room?: Room): 
     expect(into.bytes.subarray(0, HEAD_BYTES)).toEqual(before.subarray(0, HEAD_BYTES));
     return undefined;
   }
-  const counts = { events: into.get('events'), hashes: into.get('hashes'), tokens: into.get('tokens') };
+  const counts = {
+    events: into.integers[PLACE.events]!,
+    hashes: into.integers[PLACE.hashes]!,
+    tokens: into.integers[PLACE.tokens]!,
+  };
   return {
     time: into.time,
-    rank: into.get('rank'),
+    rank: into.integers[PLACE.rank]!,
     counts,
     // As far as told: what lies behind may have been written.
     rows: into.rows.subarray(0, counts.events * EVENT_PLACES),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { PLACE } from '../../src/native/event-memory.js';
 import { EVENT, RESULT_LENGTH } from '../../src/native/seam.js';
 import { reference, tested } from '../property/backends.js';
 import { A, B, BLOCK_SIZE, C, NamesWorld, ROOT, X } from './names-world.js';
@@ -58,8 +59,8 @@ describe.each([...new Set([reference, tested])].map((seam) => [seam.name, seam] 
         [0, -1],
       ] as const) {
         const memory = toldMemory([CLEARED], how(w));
-        memory.set('first', first);
-        memory.set('end', end);
+        memory.integers[PLACE.first] = first;
+        memory.integers[PLACE.end] = end;
         expect(() => w.names.apply(memory.bytes, undefined)).toThrow(RangeError);
       }
     });
@@ -111,7 +112,7 @@ describe.skipIf(tested === reference)('names of an engine in the addon', () => {
     for (const place of ['eventRoom', 'hashRoom', 'tokenRoom', 'blockSize'] as const) {
       for (const value of [-1, 2 ** 31 - 1]) {
         const memory = toldMemory([stored([A], [1, 1])], how(w));
-        memory.set(place, value);
+        memory.integers[PLACE[place]] = value;
         expect(() => apply(memory.bytes), `${place} ${value}`).toThrow(outOfRange);
       }
     }

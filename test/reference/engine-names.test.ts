@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { PLACE } from '../../src/native/event-memory.js';
 import { ORPHAN_SEED, RESULT_LENGTH } from '../../src/native/seam.js';
 import { reference, tested } from '../property/backends.js';
 import { A, ABC, B, BLOCK_SIZE, C, D, NamesWorld, ROOT, X } from './names-world.js';
@@ -224,8 +225,8 @@ describe.each([...new Set([reference, tested])].map((seam) => [seam.name, seam] 
       const w = new NamesWorld(seam);
       const events = [stored([A], [1, 1]), stored([B], [2, 2]), stored([C], [3, 3])];
       const memory = toldMemory(events, { slots: w.slots, root: ROOT, blockSize: BLOCK_SIZE });
-      memory.set('first', 1);
-      memory.set('end', 2);
+      memory.integers[PLACE.first] = 1;
+      memory.integers[PLACE.end] = 2;
       w.names.apply(memory.bytes, undefined);
       expect(w.known()).toBe('B:1000');
     });

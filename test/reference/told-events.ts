@@ -1,4 +1,4 @@
-import { EventMemory } from '../../src/native/event-memory.js';
+import { EventMemory, PLACE } from '../../src/native/event-memory.js';
 import {
   APPLIED,
   type CoreEngineNames,
@@ -70,9 +70,9 @@ export interface Application {
 /** A memory with all that a call takes. */
 export function toldMemory(events: readonly Told[], how: Application): EventMemory {
   const memory = memoryOf(events);
-  memory.set('first', 0);
-  memory.set('end', events.length);
-  memory.set('blockSize', how.blockSize);
+  memory.integers[PLACE.first] = 0;
+  memory.integers[PLACE.end] = events.length;
+  memory.integers[PLACE.blockSize] = how.blockSize;
   memory.slots.set(how.slots);
   memory.root = how.root ?? 0n;
   memory.nowMs = how.nowMs ?? 0;

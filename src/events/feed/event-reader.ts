@@ -1,4 +1,4 @@
-import { EventMemory } from '../../native/event-memory.js';
+import { EventMemory, PLACE } from '../../native/event-memory.js';
 import { seam } from '../../native/index.js';
 import { EVENT_PLACES } from '../../native/seam.js';
 import { Words } from './words.js';
@@ -29,7 +29,7 @@ export class EventReader {
 
   /** Undefined: not told. */
   get dpRank(): number | undefined {
-    const rank = this.memory.get('rank');
+    const rank = this.memory.integers[PLACE.rank]!;
     return rank < 0 ? undefined : rank;
   }
 
@@ -50,7 +50,11 @@ export class EventReader {
   /** Was there too little? */
   #makeRoom(): boolean {
     const { memory } = this;
-    const [events, hashes, tokens] = [memory.get('events'), memory.get('hashes'), memory.get('tokens')];
+    const [events, hashes, tokens] = [
+      memory.integers[PLACE.events]!,
+      memory.integers[PLACE.hashes]!,
+      memory.integers[PLACE.tokens]!,
+    ];
     const { rows, hashes: names, tokens: ids } = memory;
     if (events * EVENT_PLACES <= rows.length && hashes <= names.length && tokens <= ids.length) return false;
     this.memory = EventMemory.of({

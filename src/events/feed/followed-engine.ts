@@ -10,7 +10,7 @@ import { FeedStream } from './feed-stream.js';
 import { FollowedRank } from './followed-rank.js';
 import { OtherBlockSize } from './other-block-size.js';
 import type { TypedSteps } from './plan.js';
-import { AppliedMessage } from './tally.js';
+import { Tally } from './tally.js';
 import type { AppliedEvents, ApplyOptions, FollowedRankStats } from './types.js';
 
 const MAX_DP_RANK = 65_535;
@@ -44,10 +44,10 @@ export class FollowedEngine {
   }
 
   /** @internal */
-  applyMessage(payload: Uint8Array, { dpRank, nowMs }: Required<ApplyOptions>): AppliedMessage {
+  applyMessage(payload: Uint8Array, { dpRank, nowMs }: Required<ApplyOptions>): Tally {
     const reader = this.#reader;
     if (reader.read(checkBytes(payload, 'payload'))) {
-      const message = new AppliedMessage(reader.dpRank ?? dpRank, reader.timestampMs);
+      const message = new Tally(reader.dpRank ?? dpRank, reader.timestampMs);
       const rank = this.#rank(message.dpRank);
       rank.carryOut(message, this.#plan(rank, message, undefined), reader.memory, nowMs);
       return message;
@@ -73,7 +73,7 @@ export class FollowedEngine {
   applyTensorRt(json: string | object, options?: ApplyOptions): AppliedEvents {
     const { dpRank, nowMs } = readOptions(options);
     const decoded = decodeTensorRtEvents(json);
-    const sum = new AppliedMessage(dpRank, undefined);
+    const sum = new Tally(dpRank, undefined);
     for (const { eventId, dpRank: told, windowSize, events } of decoded.events) {
       const rank = told ?? dpRank;
       const window = this.#windows.meet(rank, windowSize);
@@ -169,15 +169,15 @@ export class FollowedEngine {
     nowMs: number,
     timestampMs: number | undefined,
     events: readonly KvEvent[],
-  ): AppliedMessage {
-    const message = new AppliedMessage(dpRank, timestampMs);
+  ): Tally {
+    const message = new Tally(dpRank, timestampMs);
     const rank = this.#rank(dpRank);
     rank.carryOut(message, this.#plan(rank, message, events), undefined, nowMs);
     return message;
   }
 
   /** `events` undefined: those that the reader has. */
-  #plan(rank: FollowedRank, message: AppliedMessage, events: readonly KvEvent[] | undefined): TypedSteps {
+  #plan(rank: FollowedRank, message: Tally, events: readonly KvEvent[] | undefined): TypedSteps {
     rank.check();
     try {
       return events ? rank.planner.planTyped(message, events) : rank.planner.planRead(message, this.#reader);

@@ -1,13 +1,13 @@
 import type { EngineFeed } from '../../kv-index/engine-feeds.js';
 import { openIndex } from '../../kv-index/kv-index.js';
 import { TIERS, type Tier, type WorkerHandle } from '../../kv-index/workers.js';
-import type { EventMemory } from '../../native/event-memory.js';
+import { type EventMemory, PLACE } from '../../native/event-memory.js';
 import { type CoreEngineNames, type FlatExtraKeys, STATUS, TIER_COUNT } from '../../native/seam.js';
 import type { DegradedReason } from '../stream/types.js';
 import { AttentionGroups } from './attention-groups.js';
 import type { FeedContext } from './context.js';
 import { Planner, type TypedSteps } from './plan.js';
-import { type AppliedMessage, Tally } from './tally.js';
+import { Tally } from './tally.js';
 import { clearStep } from './typed-step.js';
 import type { FollowedRankStats } from './types.js';
 
@@ -30,7 +30,7 @@ export class FollowedRank implements EngineFeed {
   /** A bit for each tier that has a slot. */
   #tiers = 0;
   readonly #refusedMediums = new Set<string>();
-  readonly #sums = new Tally();
+  readonly #sums: Tally;
   #lagMs: number | undefined;
   /** Of the index, when all handles were alive. */
   #membership = -1;
@@ -42,6 +42,7 @@ export class FollowedRank implements EngineFeed {
     this.#context = context;
     this.worker = worker;
     this.dpRank = dpRank;
+    this.#sums = new Tally(dpRank, undefined);
     const { blockSize, tiers, namespaces, loraNames } = context;
     this.planner = new Planner({
       blockSize,
@@ -65,15 +66,17 @@ export class FollowedRank implements EngineFeed {
   }
 
   /** Applies what was planned, of a rank that `check` has found alive; `memory` undefined: all events are typed. */
-  carryOut(message: AppliedMessage, steps: TypedSteps, memory: EventMemory | undefined, nowMs: number): void {
+  carryOut(message: Tally, steps: TypedSteps, memory: EventMemory | undefined, nowMs: number): void {
     const { tiers } = this.planner;
     if ((tiers & ~this.#tiers) !== 0) this.#addTiers(tiers);
     const { plain } = this.#context.namespaces;
     let first = 0;
-    for (const [index, step] of steps) {
-      if (memory && first < index) this.#apply(memory, first, index, plain, undefined, message, nowMs);
-      if (step) this.#apply(step.memory, 0, 1, step.root, step.extra, message, nowMs);
-      first = index + 1;
+    if (steps.size > 0) {
+      for (const [index, step] of steps) {
+        if (memory && first < index) this.#apply(memory, first, index, plain, undefined, message, nowMs);
+        if (step) this.#apply(step.memory, 0, 1, step.root, step.extra, message, nowMs);
+        first = index + 1;
+      }
     }
     const { events } = message;
     if (memory && first < events) this.#apply(memory, first, events, plain, undefined, message, nowMs);
@@ -83,13 +86,13 @@ export class FollowedRank implements EngineFeed {
   /** Blocks that were there. */
   clear(): number {
     this.check();
-    const tally = new Tally();
+    const tally = new Tally(this.dpRank, undefined);
     const { memory, root } = clearStep();
     this.#apply(memory, 0, 1, root, undefined, tally, 0);
     return tally.cleared;
   }
 
-  #note(message: AppliedMessage, nowMs: number): void {
+  #note(message: Tally, nowMs: number): void {
     this.#sums.add(message);
     this.#messages++;
     this.#badEvents += message.bad.length;
@@ -99,16 +102,16 @@ export class FollowedRank implements EngineFeed {
 
   stats(): FollowedRankStats {
     const { index } = this.#context;
+    const { timestampMs: _, bad: __, isCleared: ___, ...counts } = this.#sums;
     this.check();
     const residentBlocks: Partial<Record<Tier, number>> = {};
     for (const handle of this.#handles) residentBlocks[handle.tier] = index.residentBlocks(handle);
     return {
       worker: this.worker,
-      dpRank: this.dpRank,
       residentBlocks,
       messages: this.#messages,
       badEvents: this.#badEvents,
-      ...this.#sums,
+      ...counts,
       names: this.names.size(),
       usedBytes: this.names.usedBytes(),
       lastEventMs: this.lastEventMs,
@@ -144,9 +147,9 @@ export class FollowedRank implements EngineFeed {
     tally: Tally,
     nowMs: number,
   ): void {
-    memory.set('first', first);
-    memory.set('end', end);
-    memory.set('blockSize', this.#context.blockSize);
+    memory.integers[PLACE.first] = first;
+    memory.integers[PLACE.end] = end;
+    memory.integers[PLACE.blockSize] = this.#context.blockSize;
     memory.root = root;
     memory.nowMs = nowMs;
     for (let i = 0; i < this.#slots.length; i++) memory.slots[i] = this.#slots[i]!;

@@ -1,3 +1,4 @@
+import { PLACE } from '../../native/event-memory.js';
 import { EVENT, EVENT_KIND, EVENT_PLACES } from '../../native/seam.js';
 import { decodeEventBytes } from '../decode-batch.js';
 import { EventProblem } from '../fields.js';
@@ -6,7 +7,7 @@ import type { AttentionGroups } from './attention-groups.js';
 import type { EventReader } from './event-reader.js';
 import type { TierPlaces } from './mediums.js';
 import { OtherBlockSize } from './other-block-size.js';
-import type { AppliedMessage } from './tally.js';
+import type { Tally } from './tally.js';
 import { type TypedStep, typedStep } from './typed-step.js';
 
 /*
@@ -35,7 +36,7 @@ const NO_TIER = -1;
 /** Plans one message after the other, of one rank. What it leaves out is counted in the message's tally. */
 export class Planner {
   readonly #context: PlanContext;
-  #message: AppliedMessage | undefined;
+  #message: Tally | undefined;
   #steps: Map<number, TypedStep | undefined> | undefined;
   #bad: BadEvent[] | undefined;
   /** A bit for each tier that the message needs. */
@@ -45,7 +46,7 @@ export class Planner {
     this.#context = context;
   }
 
-  #begin(message: AppliedMessage, events: number): void {
+  #begin(message: Tally, events: number): void {
     this.#message = message;
     this.#steps = undefined;
     this.#bad = undefined;
@@ -53,16 +54,16 @@ export class Planner {
     message.events = events;
   }
 
-  #end(message: AppliedMessage): TypedSteps {
+  #end(message: Tally): TypedSteps {
     if (this.#bad) message.bad = this.#bad;
     return this.#steps ?? NO_STEPS;
   }
 
   /** Writes into each row that was read where it goes. ERR_KVIDX_BLOCK_SIZE. */
-  planRead(message: AppliedMessage, reader: EventReader): TypedSteps {
+  planRead(message: Tally, reader: EventReader): TypedSteps {
     const { memory } = reader;
     const { rows } = memory;
-    const events = memory.get('events');
+    const events = memory.integers[PLACE.events]!;
     this.#begin(message, events);
     for (let i = 0, at = 0; i < events; i++, at += EVENT_PLACES) {
       const kind = rows[at + EVENT.kind]!;
@@ -87,7 +88,7 @@ export class Planner {
   }
 
   /** ERR_KVIDX_BLOCK_SIZE. */
-  planTyped(message: AppliedMessage, events: readonly KvEvent[]): TypedSteps {
+  planTyped(message: Tally, events: readonly KvEvent[]): TypedSteps {
     this.#begin(message, events.length);
     events.forEach((event, i) => {
       this.#planOne(i, () => event);

@@ -2,8 +2,17 @@ import { APPLIED } from '../../native/seam.js';
 import type { BadEvent } from '../types.js';
 import type { AppliedCounts, AppliedEvents } from './types.js';
 
-/** Counts of one message, or of all so far. Fields by hand: adding them up is part of every message. */
-export class Tally implements AppliedCounts {
+const NONE_BAD: readonly BadEvent[] = [];
+
+/**
+ * What one message did, or what all of them have done so far; `dpRank` and `isCleared` are for who hands messages on.
+ * Fields by hand and no base class: one is made and added up for every message.
+ */
+export class Tally implements AppliedEvents {
+  readonly dpRank: number;
+  timestampMs: number | undefined;
+  bad = NONE_BAD;
+  isCleared = false;
   stored = 0;
   duplicate = 0;
   orphaned = 0;
@@ -17,6 +26,11 @@ export class Tally implements AppliedCounts {
   otherGroups = 0;
   unknownMediums = 0;
   unknownTags = 0;
+
+  constructor(dpRank: number, timestampMs: number | undefined) {
+    this.dpRank = dpRank;
+    this.timestampMs = timestampMs;
+  }
 
   add(more: AppliedCounts): void {
     this.stored += more.stored;
@@ -45,22 +59,6 @@ export class Tally implements AppliedCounts {
     this.removed += result[APPLIED.removed]!;
     this.unknown += result[APPLIED.unknown]!;
     this.cleared += result[APPLIED.cleared]!;
-  }
-}
-
-export const NONE_BAD: readonly BadEvent[] = [];
-
-/** What one message did; `dpRank` and `isCleared` are for who hands messages on. */
-export class AppliedMessage extends Tally implements AppliedEvents {
-  readonly dpRank: number;
-  timestampMs: number | undefined;
-  bad = NONE_BAD;
-  isCleared = false;
-
-  constructor(dpRank: number, timestampMs: number | undefined) {
-    super();
-    this.dpRank = dpRank;
-    this.timestampMs = timestampMs;
   }
 
   /** What the decoder left out. */
