@@ -1,5 +1,5 @@
 import { EventRecorder } from '../events/recording/index.js';
-import { loadZeroMq } from '../events/zmq/load-zeromq.js';
+import { loadZeroMq } from '../events/zeromq.js';
 import type { StreamSinks, StreamStatus } from '../events/zmq/types.js';
 import { ZmqSubscriber } from '../events/zmq/zmq-subscriber.js';
 import { counted } from '../text.js';
@@ -19,7 +19,7 @@ export async function runEventsRecord(
   engines: readonly Engine[],
   flags: EventsRecordFlags,
 ): Promise<void> {
-  await loadZeroMq(); // before a file that is there is replaced in vain
+  await loadZeroMq('kvidx events record'); // before a file that is there is replaced in vain
   const ending = new Ending(flags.for);
   const recorder = await EventRecorder.open(file, { onError: () => ending.end() });
   let streams: readonly StreamStatus[] = [];

@@ -132,6 +132,6 @@ export function extraKeysOf(
 
 /** Binary values are views of the payload, which may be used again: copied. */
 function ownBytes(value: unknown): unknown {
-  if (types.isUint8Array(value)) return value.slice();
+  if (types.isUint8Array(value)) return Uint8Array.from(value); // `slice` of a Buffer is a view
   return Array.isArray(value) ? value.map(ownBytes) : value;
 }

@@ -1,4 +1,20 @@
 export { decodeEventBatch } from './decode-batch.js';
+export {
+  type Dialect,
+  encodeBatch,
+  encodeTensorRtJson,
+  type FakeBatch,
+  FakeEngine,
+  type FakeEngineOptions,
+  FakePublisher,
+  type FakePublisherOptions,
+  type FakeRequest,
+  type ReplayLayout,
+  type ServedRequest,
+  type TensorRtJsonOptions,
+  type TokenRequest,
+  traceTokens,
+} from './fake/index.js';
 export { EventFeed } from './feed/event-feed.js';
 export type { FollowedEngine } from './feed/followed-engine.js';
 export { MEDIUM_TIERS } from './feed/mediums.js';
@@ -37,3 +53,5 @@ export type {
   TensorRtEvent,
   TensorRtEvents,
 } from './types.js';
+export type { FollowOptions, StreamSinks, StreamStatus, ZmqSubscriberOptions } from './zmq/types.js';
+export { ZmqSubscriber } from './zmq/zmq-subscriber.js';

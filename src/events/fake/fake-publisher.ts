@@ -8,6 +8,7 @@ import {
   checkName,
   checkOptions,
 } from '../../validate.js';
+import { closeBound, loadZeroMq } from '../zeromq.js';
 
 /** What vLLM's KVEventsConfig has. */
 const DEFAULT_BUFFER_STEPS = 10_000;
@@ -110,7 +111,7 @@ export class FakePublisher {
       drop: checkFunction('drop', drop),
       repeat: checkFunction('repeat', repeat),
     };
-    const zeromq = await loadZeromq();
+    const zeromq = await loadZeroMq('FakePublisher');
     const publisher = new zeromq.Publisher({ sendHighWaterMark: highWaterMark, linger: 0 });
     // Without a mark: beyond it a router loses answers, and with them the end of a replay.
     const router = new zeromq.Router({ sendHighWaterMark: 0, linger: 0 });
@@ -164,7 +165,7 @@ export class FakePublisher {
   }
 
   async #close(): Promise<void> {
-    await Promise.all([closed(this.#publisher), closed(this.#router)]);
+    await Promise.all([closeBound(this.#publisher), closeBound(this.#router)]);
     await this.#sent;
     await this.#answered;
   }
@@ -195,26 +196,6 @@ export class FakePublisher {
   #unlessClosing(error: unknown): void {
     if (this.#closing === undefined) throw error;
   }
-}
-
-async function loadZeromq(): Promise<typeof import('zeromq')> {
-  try {
-    return await import('zeromq');
-  } catch (cause) {
-    const message = 'FakePublisher uses the package zeromq, which does not load: npm install zeromq';
-    throw new KvidxError('ERR_KVIDX_TRANSPORT', message, { cause });
-  }
-}
-
-/**
- * Closes a socket; resolves when its port is free again, which is later, as the last event tells. Never unbinds: libzmq
- * 4.3.5 aborts the process when it does so while the other side of a connection goes away (pipe.cpp, process_pipe_term_ack).
- */
-function closed(socket: Publisher | Router): Promise<void> {
-  return new Promise((resolve) => {
-    socket.events.on('end', () => resolve());
-    socket.close();
-  });
 }
 
 function tcpAddress(host: string, port: number): string {

@@ -1,6 +1,6 @@
 import type { Dealer } from 'zeromq';
+import type { ZeroMq } from '../zeromq.js';
 import { readReplay, replayRequest } from './frames.js';
-import type { ZeroMq } from './load-zeromq.js';
 import { receiveAll } from './receive.js';
 import type { SocketOptions } from './socket-options.js';
 

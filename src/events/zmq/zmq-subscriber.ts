@@ -1,6 +1,6 @@
 import { KvidxError, outOfRange } from '../../errors.js';
+import { loadZeroMq, type ZeroMq } from '../zeromq.js';
 import { FollowedStream } from './followed-stream.js';
-import { loadZeroMq, type ZeroMq } from './load-zeromq.js';
 import {
   checkFollowOptions,
   checkSinks,
@@ -46,7 +46,7 @@ export class ZmqSubscriber {
   static async open(sinks: StreamSinks, options?: ZmqSubscriberOptions): Promise<ZmqSubscriber> {
     const settings = checkSubscriberOptions(options);
     checkSinks(sinks);
-    return new ZmqSubscriber(await loadZeroMq(), sinks, settings);
+    return new ZmqSubscriber(await loadZeroMq('ZmqSubscriber'), sinks, settings);
   }
 
   /**

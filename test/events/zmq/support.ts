@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
 import { Publisher, Router } from 'zeromq';
+import { closeBound } from '../../../src/events/zeromq.js';
 import type { ZmqSubscriberOptions } from '../../../src/events/zmq/zmq-subscriber.js';
 import { ZmqSubscriber } from '../../../src/events/zmq/zmq-subscriber.js';
 import { batch, NotingSink } from '../stream/support.js';
@@ -93,11 +94,7 @@ export class Engine {
   async stop(): Promise<void> {
     if (this.#isStopping) return;
     this.#isStopping = true;
-    // `close` alone gives the ports back some time later.
-    await this.#publisher.unbind(this.endpoint);
-    await this.#router.unbind(this.replayEndpoint);
-    this.#publisher.close();
-    this.#router.close();
+    await Promise.all([closeBound(this.#publisher), closeBound(this.#router)]);
   }
 
   async #answer(): Promise<void> {
