@@ -1,7 +1,6 @@
 #include "core/event_batch.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -9,33 +8,12 @@
 
 #include "core/event_fields.hpp"
 #include "core/msgpack_reader.hpp"
+#include "core/token_ids.hpp"
 
 namespace kvidx {
 namespace {
 
-/// Where an unsigned integer of at most 32 bits lies in the eight bytes from its type byte on; 0 and 0: of another type.
-struct TokenShape {
-  uint8_t left, right;
-};
-constexpr auto kTokenShapes = [] {
-  std::array<TokenShape, 256> shapes{};
-  for (size_t type = 0; type < 0x80; ++type) shapes[type] = {0, 56};
-  shapes[0xCC] = {8, 56};
-  shapes[0xCD] = {8, 48};
-  shapes[0xCE] = {8, 32};
-  return shapes;
-}();
-/// A token of five bytes, and eight from the next one on.
-constexpr ptrdiff_t kTwoTokensAhead = 13;
-
-inline uint32_t token_at(uint64_t bytes, uint8_t type) {
-  return static_cast<uint32_t>(bytes << kTokenShapes[type].left >> kTokenShapes[type].right);
-}
-
-/// Of these types, without a branch or a look into memory: 1 below 0x80; 2, 3 and 5 for 0xCC, 0xCD and 0xCE.
-inline uint32_t token_bytes(uint32_t type) {
-  return 0x05321111U >> (4 * ((type & 3) | (type & 0x80) >> 5)) & 7;
-}
+const ReadTokenIds kReadTokenIds = token_kernels().back().read;
 
 class BatchReader : MsgpackReader {
  public:
@@ -231,32 +209,13 @@ class BatchReader : MsgpackReader {
     row_.token_at = static_cast<int32_t>(tokens_);
     const std::span<uint32_t> room = columns_.tokens.subspan(std::min(tokens_, columns_.tokens.size()));
     const auto stored = static_cast<uint32_t>(std::min<size_t>(count, room.size()));
-    uint32_t unstored;
     tokens_ += count;
-    return read_tokens(stored, room.data(), 1) && read_tokens(count - stored, &unstored, 0);
-  }
-
-  /// Most of the time goes here. Token ids of text come in all widths, so that branches on the width would be guessed wrong
-  /// every third time. Instead a type byte tells how far to shift the eight bytes from it on; and since what all waits for is
-  /// where the next one begins, the second of two is found in the bytes of the first.
-  bool read_tokens(uint32_t count, uint32_t* out, size_t step) {
-    const uint8_t* p = p_;
-    for (; count >= 2; count -= 2, out += 2 * step) {
-      if (end_ - p < kTwoTokensAhead) break;
-      const uint64_t bytes = big_endian<uint64_t>(p);
-      const uint8_t first = *p;
-      const uint32_t first_bytes = token_bytes(first);
-      const auto second = static_cast<uint8_t>(bytes >> (56 - 8 * first_bytes));
-      if (kTokenShapes[first].right == 0 || kTokenShapes[second].right == 0) break;
-      out[0] = token_at(bytes, first);
-      out[step] = token_at(big_endian<uint64_t>(p + first_bytes), second);
-      p += first_bytes + token_bytes(second);
-    }
-    p_ = p;
-    for (; count > 0; --count, out += step) {
+    // A batch's header, its time and the event's type are before p_: more than the 3 bytes that a kernel asks for.
+    const uint32_t read = kReadTokenIds(p_, end_, stored, room.data());
+    for (uint32_t i = read; i < count; ++i) {
       uint64_t value = 0;
       if (!natural(UINT32_MAX, value)) return false;
-      *out = static_cast<uint32_t>(value);
+      if (i < stored) room[i] = static_cast<uint32_t>(value);
     }
     return true;
   }
