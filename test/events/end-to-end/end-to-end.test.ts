@@ -2,9 +2,9 @@
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { FakePublisher, type FakePublisherOptions } from '../../../src/events/fake/index.js';
+import { encodeBatch, FakePublisher, type FakePublisherOptions } from '../../../src/events/fake/index.js';
 import { ZmqSubscriber } from '../../../src/events/zmq/zmq-subscriber.js';
-import { EventFeed, KvIndex } from '../../../src/index.js';
+import { type DegradedReason, EventFeed, KvIndex } from '../../../src/index.js';
 import { Random } from '../../../src/random.js';
 import { realTrace } from '../../trace/support.js';
 import { BLOCK_SIZE, type EngineRun, RANKS, readTrace, runEngine } from './recorded-engine.js';
@@ -76,9 +76,11 @@ function portIfFree(port: number): Promise<number | undefined> {
   });
 }
 
-async function subscribe(ports: Ports) {
+/** `saved`: where another one stopped. */
+async function subscribe(ports: Ports, saved?: Uint8Array) {
   const index = new KvIndex({ blockSize: BLOCK_SIZE });
   const feed = new EventFeed(index);
+  if (saved) feed.restore(saved);
   const subscriber = await ZmqSubscriber.open(feed, { idleProbeMs: 20 });
   closing.push(() => subscriber.close());
   subscriber.follow('w0', {
@@ -91,10 +93,27 @@ async function subscribe(ports: Ports) {
 
 type Subscribed = Awaited<ReturnType<typeof subscribe>>;
 
-async function publishStage(run: EngineRun, stage: number, engine: readonly FakePublisher[]): Promise<void> {
+function publishStage(run: EngineRun, stage: number, engine: readonly FakePublisher[]): void {
   engine.forEach((publisher, rank) => {
     for (const payload of run[rank]![stage]!.payloads) publisher.publish(payload);
   });
+}
+
+/** Waits until the subscriber has every message, and each of its ranks is degraded so. */
+async function reached(
+  engine: readonly FakePublisher[],
+  { subscriber }: Subscribed,
+  expected: DegradedReason | undefined,
+): Promise<void> {
+  const others = () =>
+    subscriber
+      .status()
+      .filter(({ dpRank, next, degraded }) => next !== engine[dpRank]!.nextSequence || degraded !== expected);
+  const end = Date.now() + PATIENCE_MS;
+  while (others().length > 0) {
+    if (Date.now() > end) throw new Error(`not reached: ${JSON.stringify(others())}`);
+    await sleep(2);
+  }
 }
 
 /** Waits until the subscriber has every message, then compares. */
@@ -102,19 +121,10 @@ async function checkpoint(
   run: EngineRun,
   stage: number,
   engine: readonly FakePublisher[],
-  { index, subscriber }: Subscribed,
+  subscribed: Subscribed,
 ): Promise<void> {
-  const behind = () =>
-    subscriber
-      .status()
-      .filter(
-        ({ dpRank, next, degraded }) => next !== engine[dpRank]!.nextSequence || degraded !== undefined,
-      );
-  const end = Date.now() + PATIENCE_MS;
-  while (behind().length > 0) {
-    if (Date.now() > end) throw new Error(`stage ${stage}: not reached: ${JSON.stringify(behind())}`);
-    await sleep(2);
-  }
+  const { index } = subscribed;
+  await reached(engine, subscribed, undefined);
   for (const handle of index.workers()) {
     const { held } = run[handle.dpRank]![stage]!;
     expect(bytesOf(index.enumerate(handle)).equals(bytesOf(held)), `rank ${handle.dpRank} at ${stage}`).toBe(
@@ -157,6 +167,24 @@ describe.skipIf(trace === undefined).each(['vllm-old', 'vllm-new'] as const)(
       const [status] = subscribed.subscriber.status();
       expect(status!.replayedMessages).toBeGreaterThan(0);
     });
+
+    test('a buffer that no longer reaches back: degraded, and said so, until the engine clears', async () => {
+      const ports = await freePorts();
+      const engine = await publishers(ports, { replayLayout, bufferSteps: 50 });
+      closing.push(() => Promise.all(engine.map((publisher) => publisher.close())));
+      for (let stage = 0; stage < 5; stage++) publishStage(whole, stage, engine);
+      await Promise.all(engine.map((publisher) => publisher.flush())); // gone, before anybody listens
+      const subscribed = await subscribe(ports);
+      await reached(engine, subscribed, 'late-start');
+      const { message, workers } = subscribed.index.explain({ tokens: new Uint32Array(BLOCK_SIZE) });
+      expect(workers.map(({ eventsDegraded }) => eventsDegraded)).toEqual(['late-start', 'late-start']);
+      expect(message).toContain('events of "w0"');
+      engine.forEach((publisher, dpRank) => {
+        publisher.publish(encodeBatch('vllm-map', { timestampMs: 0, dpRank, events: [{ kind: 'cleared' }] }));
+      });
+      await reached(engine, subscribed, undefined);
+      expect(subscribed.index.stats().blocks).toBe(0);
+    });
   },
 );
 
@@ -183,6 +211,25 @@ describe.skipIf(trace === undefined)('at every checkpoint the index has what the
     closing.push(() => Promise.all(engine.map((publisher) => publisher.close())));
     for (let stage = 0; stage < CHECKPOINTS / 4; stage++) publishStage(whole, stage, engine);
     await follow(whole, CHECKPOINTS / 4, engine, await subscribe(ports));
+  });
+
+  test('a subscriber that stops, and another that goes on from its snapshot', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    const ports = await freePorts();
+    // Not enough for who starts from nothing.
+    const engine = await publishers(ports, { drop: share(0.05), bufferSteps: 2000 });
+    closing.push(() => Promise.all(engine.map((publisher) => publisher.close())));
+    const former = await subscribe(ports);
+    const [stop, goOn] = [CHECKPOINTS / 2, CHECKPOINTS / 2 + 5];
+    for (let stage = 0; stage < stop; stage++) {
+      publishStage(whole, stage, engine);
+      await checkpoint(whole, stage, engine, former);
+    }
+    const saved = former.feed.snapshot();
+    await former.subscriber.close();
+    for (let stage = stop; stage < goOn; stage++) publishStage(whole, stage, engine);
+    await follow(whole, goOn, engine, await subscribe(ports, saved));
   });
 
   test('an engine that begins anew in the middle, on the same ports', { timeout: TIMEOUT_MS }, async () => {
