@@ -34,7 +34,7 @@
 // Where a column is too short, what does not fit is counted and not written. Entries of a column behind the last one told may
 // have been written.
 //
-// Costs: one pass, or two over odd events; no allocation, no recursion. Some 1 ns a token (token_ids.hpp) and 100 ns an event.
+// Costs: one pass, or two over odd events; no allocation, no recursion. Some 2 ns a token (token_ids.hpp) and 100 ns an event.
 #pragma once
 
 #include <cstddef>

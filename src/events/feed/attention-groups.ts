@@ -10,13 +10,21 @@ const MAX_GROUPS = 256;
 /** Which groups of one rank's layers are the main ones: removals tell a group but not its kind, stores tell both. */
 export class AttentionGroups {
   readonly #isMain = new Map<number, boolean>();
+  // What was learned last: most stores tell the same as the one before.
+  #group = -1;
+  #kind: string | undefined;
+  #isLastMain = false;
 
   /** Of a store. `group` −1: none was sent. */
   learn(group: number, kind: string | undefined): boolean {
     if (kind === undefined) return this.isMain(group);
+    if (group === this.#group && kind === this.#kind) return this.#isLastMain;
     const isMain = MAIN_KINDS.has(kind);
     if (group >= 0 && (this.#isMain.size < MAX_GROUPS || this.#isMain.has(group)))
       this.#isMain.set(group, isMain);
+    this.#group = group;
+    this.#kind = kind;
+    this.#isLastMain = isMain;
     return isMain;
   }
 
@@ -30,6 +38,7 @@ export class AttentionGroups {
   }
 
   load(entries: readonly (readonly [number, boolean])[]): void {
+    this.#kind = undefined;
     for (const [group, isMain] of entries) this.#isMain.set(group, isMain);
   }
 }

@@ -41,6 +41,9 @@ export class Planner {
   #bad: BadEvent[] | undefined;
   /** A bit for each tier that the message needs. */
   tiers = 0;
+  // Where the last event went: most go to the same tier.
+  #medium: string | undefined;
+  #tier = NO_TIER;
 
   constructor(context: PlanContext) {
     this.#context = context;
@@ -126,14 +129,18 @@ export class Planner {
   }
 
   #tierOf(medium: string | undefined): number {
-    const tier = this.#context.tiers.get(medium ?? 'GPU');
-    if (tier === undefined) {
-      this.#context.refuseMedium(medium!);
-      this.#message!.unknownMediums++;
-      return NO_TIER;
+    if (medium !== this.#medium || this.#tier === NO_TIER) {
+      const tier = this.#context.tiers.get(medium ?? 'GPU');
+      if (tier === undefined) {
+        this.#context.refuseMedium(medium!);
+        this.#message!.unknownMediums++;
+        return NO_TIER;
+      }
+      this.#medium = medium;
+      this.#tier = tier;
     }
-    this.tiers |= 1 << tier;
-    return tier;
+    this.tiers |= 1 << this.#tier;
+    return this.#tier;
   }
 
   #planOne(index: number, decode: () => KvEvent | undefined): void {
