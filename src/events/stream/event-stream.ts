@@ -35,6 +35,8 @@ const NOTHING = -1;
  * I2  While messages are missing a replay is under way, or the last one failed and another will be asked for.
  * I3  A replay is asked for from the last message applied, whose payload tells whether the engine is still the same.
  *
+ * Without replays nothing tells a new life whose first message heard has just the number awaited from the life before.
+ *
  * Payloads are aliased while they are held. A message in order costs one hash of its payload.
  */
 export class EventStream {
@@ -174,7 +176,7 @@ export class EventStream {
     this.#settle(nowMs);
   }
 
-  /** The connection is lost: live messages may be, too, and the engine may have begun anew. */
+  /** The connection is lost, or given up: live messages may be, too, and the engine may have begun anew. */
   interrupted(nowMs: number): void {
     this.#isConnected = false;
     this.#knowledge.isUnconfirmed = true;
@@ -189,13 +191,18 @@ export class EventStream {
     this.#settle(nowMs);
   }
 
+  /** May an answer be hoped for? */
+  get #isReplayable(): boolean {
+    return this.#requestReplay !== undefined && !this.#isReplayDead;
+  }
+
   // ---------------------------------------------------------------------------------------------------------- live
 
   #fromNextOn(sequence: number, payload: Uint8Array, nowMs: number): void {
     const order = this.#order;
     // By chance the first number that is heard of a new life may be the one awaited of the old one.
     const isToBeProven = sequence > order.next || (this.#knowledge.isUnconfirmed && order.next > 0);
-    if (isToBeProven && this.#requestReplay !== undefined && !this.#isReplayDead) {
+    if (isToBeProven && this.#isReplayable) {
       this.#wait(sequence, payload, nowMs);
       return;
     }
@@ -226,14 +233,15 @@ export class EventStream {
 
   /** A number that was passed: the message again, or another one under its number. */
   #below(sequence: number, payload: Uint8Array, nowMs: number): void {
-    if (this.#order.isOfNewLife(sequence, payload)) {
+    // Where no replay can decide either it is a new life: as a repeat it might stay one for ever.
+    if (this.#order.isOfNewLife(sequence, payload) ?? !this.#isReplayable) {
       this.#restart();
       this.#fromNextOn(sequence, payload, nowMs);
       return;
     }
     this.#counts.repeats += 1;
     if (this.#order.isRecent(sequence)) return;
-    // Clocks are set back.
+    // There may be no clock, or one that was set back: the next replay shows whether the last message is still the same.
     this.#knowledge.isUnconfirmed = true;
     this.#schedule.hasten(nowMs);
   }

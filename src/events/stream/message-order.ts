@@ -71,13 +71,16 @@ export class MessageOrder {
     return this.#recent.get(sequence) !== undefined;
   }
 
-  /** Of a number below `next`: has the engine given it anew? When it is not recent, only the engine's clock tells. */
-  isOfNewLife(sequence: number, payload: Uint8Array): boolean {
+  /**
+   * Of a number below `next`: has the engine given it anew? When it is not recent, only the engine's clock tells; undefined: it
+   * does not.
+   */
+  isOfNewLife(sequence: number, payload: Uint8Array): boolean | undefined {
     const known = this.#recent.get(sequence);
     if (known !== undefined) return known !== seam.xxh64(payload, 0n);
-    if (this.#batchTime === undefined) return true;
     const time = batchTime(payload);
-    return time !== undefined && time > this.#batchTime;
+    if (time === undefined || this.#batchTime === undefined) return undefined;
+    return time > this.#batchTime;
   }
 
   /** Of a number from `next` on: is this message held? Undefined: none with that number is. */

@@ -24,13 +24,14 @@ export interface StreamSink {
   degraded(reason: DegradedReason | undefined): void;
 }
 
+/** The most serious first. */
 export const DEGRADED_REASONS = [
-  'late-start',
-  'gap',
-  'replay-too-short',
-  'replay-failed',
   'damaged',
+  'replay-too-short',
+  'late-start',
   'unconfirmed',
+  'replay-failed',
+  'gap',
 ] as const;
 
 /**

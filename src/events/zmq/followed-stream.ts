@@ -1,24 +1,16 @@
-import type { Event, Observer, Subscriber } from 'zeromq';
-import { KvidxError } from '../../errors.js';
+import type { Event } from 'zeromq';
 import { EventStream } from '../stream/event-stream.js';
 import type { DegradedReason } from '../stream/types.js';
 import type { ZeroMq } from '../zeromq.js';
 import { readLive } from './frames.js';
+import { LiveSocket } from './live-socket.js';
 import type { SubscriberSettings } from './options.js';
-import { receiveAll } from './receive.js';
 import { ReplayRequest } from './replay-request.js';
-import { socketOptions } from './socket-options.js';
-import type { StreamSinks, StreamStatus } from './types.js';
+import { transportFailure } from './transport-failure.js';
+import type { StreamPlace, StreamStatus, SunkStream } from './types.js';
 
-/** Which stream, and how it is reached. */
-export interface StreamPlace {
-  readonly worker: string;
-  readonly dpRank: number;
-  readonly endpoint: string;
-  readonly replayEndpoint: string | undefined;
-  readonly topic: string;
-  readonly isBound: boolean;
-}
+/** A socket that is of no use is opened again after so long. */
+const REOPEN_MS = 1000;
 
 /** The sockets of one rank of a worker, and its stream. */
 export class FollowedStream {
@@ -26,8 +18,11 @@ export class FollowedStream {
   readonly #settings: SubscriberSettings;
   readonly #place: StreamPlace;
   readonly #stream: EventStream;
-  readonly #subscriber: Subscriber;
-  readonly #loops: (Promise<void> | undefined)[];
+  #live: LiveSocket;
+  /** Sockets before this one. */
+  #former: Promise<unknown> | undefined;
+  /** When the socket is opened again, unless it connects again by itself. */
+  #reopenMs: number | undefined;
   #replay: ReplayRequest | undefined;
   #isConnected = false;
   #isTroubleTold = false;
@@ -35,36 +30,31 @@ export class FollowedStream {
   #toldConnected = false;
   #toldDegraded: DegradedReason | undefined;
 
-  /** ERR_KVIDX_TRANSPORT: the endpoint cannot be had. Else as the sink throws. */
-  constructor(zeromq: ZeroMq, settings: SubscriberSettings, place: StreamPlace, sinks: StreamSinks) {
+  /** Nothing comes in before `start`. Throws as the sink does. */
+  constructor(
+    zeromq: ZeroMq,
+    settings: SubscriberSettings,
+    place: StreamPlace,
+    live: LiveSocket,
+    sink: SunkStream,
+  ) {
     this.#zeromq = zeromq;
     this.#settings = settings;
     this.#place = place;
-    const { worker, dpRank, endpoint, replayEndpoint, topic, isBound } = place;
-    const subscriber = new zeromq.Subscriber(socketOptions(endpoint, settings.receiveHighWaterMark));
-    this.#subscriber = subscriber;
-    const isInProcess = endpoint.startsWith('inproc:');
-    // Within a process nothing happens to connections, and what observes a socket would outlive it: until its peer does something.
-    let observer: Observer | undefined;
-    try {
-      subscriber.subscribe(topic);
-      if (!isInProcess) observer = subscriber.events;
-      if (isBound) subscriber.bindSync(endpoint);
-      else subscriber.connect(endpoint);
-      const sink = sinks.sink(worker, dpRank);
-      const ask =
-        replayEndpoint === undefined ? undefined : (from: number) => this.#ask(replayEndpoint, from);
-      this.#stream = new EventStream(sink, settings.stream, ask, sink.position);
-    } catch (error) {
-      subscriber.close();
-      throw error instanceof Error && 'errno' in error ? this.#failure(error) : error;
-    }
+    this.#live = live;
+    const { replayEndpoint } = place;
+    const ask = replayEndpoint === undefined ? undefined : (from: number) => this.#ask(replayEndpoint, from);
+    this.#stream = new EventStream(sink, settings.stream, ask, sink.position);
     this.#toldDegraded = this.#stream.degraded;
-    this.#loops = [
-      receiveAll(subscriber, (frames) => this.#receive(frames)),
-      observer && receiveAll(observer, (event) => this.#observe(event)),
-    ].map((loop) => loop?.catch((error) => this.#end(error as Error)));
-    if (isInProcess) this.#connected();
+  }
+
+  start(): void {
+    this.#live.listen({
+      onMessage: (frames) => this.#receive(frames),
+      onEvent: (event) => this.#observe(event),
+      onFailure: (error) => this.#fail(error),
+    });
+    if (!this.#live.isObserved) this.#connected();
   }
 
   status(): StreamStatus {
@@ -76,14 +66,18 @@ export class FollowedStream {
   }
 
   tick(): void {
+    const nowMs = this.#settings.now();
+    if (this.#reopenMs !== undefined && nowMs >= this.#reopenMs) this.#reopen(nowMs);
     this.#input((nowMs) => this.#stream.tick(nowMs));
   }
 
+  /** The sink is told that nothing is certain any more, and then nothing. Resolves when all sockets are closed. */
   async close(): Promise<void> {
+    this.#isConnected = false;
+    this.#input((nowMs) => this.#stream.interrupted(nowMs));
     this.#closed = true;
-    this.#subscriber.close();
     this.#replay?.close();
-    await Promise.all([...this.#loops, this.#replay?.done]);
+    await Promise.all([this.#former, this.#live.close(), this.#replay?.done]);
   }
 
   #receive(frames: Buffer[]): void {
@@ -99,18 +93,20 @@ export class FollowedStream {
 
   #observe(event: Event): void {
     if (event.type === 'handshake') this.#connected();
-    else if (event.type === 'disconnect') this.#disconnected();
-    else if ('error' in event && !this.#isTroubleTold) {
-      // It is tried again all the time, and may fail for ever in the same way.
-      this.#isTroubleTold = true;
-      this.#tell(this.#failure(event.error));
+    else if (event.type === 'connect:retry') this.#reopenMs = undefined;
+    else if (event.type === 'disconnect' || event.type.startsWith('handshake:error')) {
+      // libzmq tells at once that it tries again. Where it does not, it never will: the peer broke the protocol, or a bound.
+      if (!this.#place.isBound) this.#reopenMs ??= this.#settings.now() + REOPEN_MS;
+      this.#disconnected();
     }
+    if ('error' in event) this.#trouble(event.error);
   }
 
   #connected(): void {
     if (this.#closed) return;
     this.#isConnected = true;
     this.#isTroubleTold = false;
+    this.#reopenMs = undefined;
     this.#input((nowMs) => this.#stream.resumed(nowMs));
   }
 
@@ -120,24 +116,50 @@ export class FollowedStream {
     this.#input((nowMs) => this.#stream.interrupted(nowMs));
   }
 
-  /** A socket is of no use any more; replays may still be. */
-  #end(error: Error): void {
-    if (this.#closed) return;
-    this.#tell(this.#failure(error));
+  #fail(error: Error): void {
+    this.#trouble(error);
+    this.#reopenMs = this.#settings.now() + REOPEN_MS;
     this.#disconnected();
+  }
+
+  #reopen(nowMs: number): void {
+    this.#trouble(new Error(`the connection was given up, and is made anew (${this.#suspicion})`));
+    this.#former = Promise.all([this.#former, this.#live.close()]);
+    try {
+      this.#live = new LiveSocket(this.#zeromq, this.#place, this.#settings);
+      this.#reopenMs = undefined;
+      this.start();
+    } catch (error) {
+      this.#trouble(error as Error);
+      this.#reopenMs = nowMs + REOPEN_MS;
+    }
+  }
+
+  /** It is tried again all the time, and may fail for ever in the same way. */
+  #trouble(error: Error): void {
+    if (this.#isTroubleTold) return;
+    this.#isTroubleTold = true;
+    this.#tell(transportFailure(this.#place.endpoint, error));
+  }
+
+  get #suspicion(): string {
+    return `a message above maxMessageBytes, ${this.#settings.maxMessageBytes}, or no ZeroMQ at the other end`;
   }
 
   // -------------------------------------------------------------------------------------------------------- replay
 
   #ask(endpoint: string, from: number): void {
     this.#replay?.close();
-    const options = socketOptions(endpoint, this.#settings.receiveHighWaterMark);
-    this.#replay = new ReplayRequest(this.#zeromq, endpoint, from, options, {
+    this.#replay = new ReplayRequest(this.#zeromq, endpoint, from, this.#settings, {
       onMessage: (sequence, payload) =>
         this.#input((nowMs) => this.#stream.replayed(sequence, payload, nowMs)),
       onEnd: () => this.#input((nowMs) => this.#stream.replayEnded(nowMs)),
+      onDisconnect: () => {
+        const message = `the connection was lost during a replay (the engine went away, or ${this.#suspicion})`;
+        this.#tell(transportFailure(endpoint, new Error(message)));
+      },
       onFailure: (error) => {
-        this.#tell(this.#failure(error, endpoint));
+        this.#tell(transportFailure(endpoint, error));
         this.#input((nowMs) => this.#stream.replayFailed(nowMs));
       },
     });
@@ -162,10 +184,5 @@ export class FollowedStream {
 
   #tell(error: Error): void {
     this.#settings.onError(error, this.#place.worker, this.#place.dpRank);
-  }
-
-  #failure(cause: Error, endpoint = this.#place.endpoint): KvidxError {
-    const message = `${endpoint}: ${cause.message}`;
-    return new KvidxError('ERR_KVIDX_TRANSPORT', message, { cause });
   }
 }

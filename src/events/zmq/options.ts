@@ -3,16 +3,14 @@ import { guarded } from '../../guarded.js';
 import { checkBoolean, checkFunction, checkInteger, checkName, checkOptions } from '../../validate.js';
 import { checkStreamOptions, type StreamSettings } from '../stream/settings.js';
 import { endpointOfRank } from './endpoint.js';
-import type { StreamPlace } from './followed-stream.js';
-import type { FollowOptions, StreamSinks, StreamStatus, ZmqSubscriberOptions } from './types.js';
+import type { SocketBounds } from './socket-options.js';
+import type { FollowOptions, StreamPlace, StreamSinks, StreamStatus, ZmqSubscriberOptions } from './types.js';
 
 const MAX_RANK = 0xffff;
-/** ZeroMQ counts them in an int. */
-const MAX_MARK = 2 ** 31 - 1;
+const MAX_INT = 2 ** 31 - 1;
 
-export interface SubscriberSettings {
+export interface SubscriberSettings extends SocketBounds {
   readonly stream: StreamSettings;
-  readonly receiveHighWaterMark: number;
   readonly onError: (error: Error, worker: string, dpRank: number) => void;
   readonly onChange: (status: StreamStatus) => void;
   /** In ms since 1970, and never set back. */
@@ -22,10 +20,11 @@ export interface SubscriberSettings {
 /** Throws ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_OUT_OF_RANGE. */
 export function checkSubscriberOptions(options: ZmqSubscriberOptions | undefined): SubscriberSettings {
   const given: ZmqSubscriberOptions = checkOptions(options);
-  const { receiveHighWaterMark = 100_000, onError, onChange } = given;
+  const { receiveHighWaterMark = 100_000, maxMessageBytes = 64 * 2 ** 20, onError, onChange } = given;
   return {
     stream: checkStreamOptions(given),
-    receiveHighWaterMark: checkInteger('receiveHighWaterMark', receiveHighWaterMark, 1, MAX_MARK),
+    receiveHighWaterMark: checkInteger('receiveHighWaterMark', receiveHighWaterMark, 1, MAX_INT),
+    maxMessageBytes: checkInteger('maxMessageBytes', maxMessageBytes, 1, MAX_INT),
     onError: guarded(onError && checkFunction('onError', onError)),
     onChange: guarded(onChange && checkFunction('onChange', onChange)),
     now: () => performance.timeOrigin + performance.now(),

@@ -2,12 +2,14 @@ import type { Dealer } from 'zeromq';
 import type { ZeroMq } from '../zeromq.js';
 import { readReplay, replayRequest } from './frames.js';
 import { receiveAll } from './receive.js';
-import type { SocketOptions } from './socket-options.js';
+import { type SocketBounds, socketOptions } from './socket-options.js';
 
 export interface ReplayListener {
   /** `sequence`: no safe integer where none could be read. */
   onMessage(sequence: number, payload: Uint8Array): void;
   onEnd(): void;
+  /** No more messages will come than those that have. */
+  onDisconnect(): void;
   onFailure(error: Error): void;
 }
 
@@ -26,12 +28,12 @@ export class ReplayRequest {
     zeromq: ZeroMq,
     endpoint: string,
     from: number,
-    options: SocketOptions,
+    bounds: SocketBounds,
     listener: ReplayListener,
   ) {
     this.#listener = listener;
     this.done = Promise.resolve()
-      .then(() => this.#run(zeromq, endpoint, from, options))
+      .then(() => this.#run(zeromq, endpoint, from, bounds))
       .catch((error) => this.#finish(() => listener.onFailure(error as Error)));
   }
 
@@ -41,13 +43,22 @@ export class ReplayRequest {
     this.#dealer?.close();
   }
 
-  async #run(zeromq: ZeroMq, endpoint: string, from: number, options: SocketOptions): Promise<void> {
+  async #run(zeromq: ZeroMq, endpoint: string, from: number, bounds: SocketBounds): Promise<void> {
     if (this.#closed) return;
-    const dealer = new zeromq.Dealer(options);
+    const dealer = new zeromq.Dealer(socketOptions(endpoint, bounds));
     this.#dealer = dealer;
+    this.#observe(dealer, endpoint);
     dealer.connect(endpoint);
     await dealer.send(replayRequest(from));
     await receiveAll(dealer, (frames) => this.#receive(frames));
+  }
+
+  /** An end is not made of it: what has come may still wait in the socket. */
+  #observe(dealer: Dealer, endpoint: string): void {
+    if (endpoint.startsWith('inproc:')) return;
+    dealer.events.on('disconnect', () => {
+      if (!this.#closed) this.#listener.onDisconnect();
+    });
   }
 
   #receive(frames: Buffer[]): void {

@@ -1,6 +1,7 @@
 import { KvidxError, outOfRange } from '../../errors.js';
 import { loadZeroMq, type ZeroMq } from '../zeromq.js';
 import { FollowedStream } from './followed-stream.js';
+import { LiveSocket } from './live-socket.js';
 import {
   checkFollowOptions,
   checkSinks,
@@ -52,25 +53,31 @@ export class ZmqSubscriber {
   /**
    * Follows all ranks of a worker, or none. Engines need not be there yet. Throws ERR_KVIDX_CLOSED, ERR_KVIDX_INVALID_ARG_TYPE,
    * ERR_KVIDX_OUT_OF_RANGE (it is followed already, too), ERR_KVIDX_TRANSPORT (an endpoint cannot be had), or what the sinks
-   * throw.
+   * throw; they are asked when all endpoints are there.
    */
   follow(worker: string, options: FollowOptions): void {
     if (this.#closed) throw new KvidxError('ERR_KVIDX_CLOSED', 'this ZmqSubscriber is closed');
     const places = checkFollowOptions(worker, options);
     if (this.#workers.has(worker)) throw outOfRange('worker', 'one that is not followed yet', worker);
-    const streams: FollowedStream[] = [];
+    const sockets: LiveSocket[] = [];
     try {
-      for (const place of places) {
-        streams.push(new FollowedStream(this.#zeromq, this.#settings, place, this.#sinks));
-      }
+      for (const place of places) sockets.push(new LiveSocket(this.#zeromq, place, this.#settings));
+      const sinks = places.map(({ dpRank }) => this.#sinks.sink(worker, dpRank));
+      const streams = places.map(
+        (place, i) => new FollowedStream(this.#zeromq, this.#settings, place, sockets[i]!, sinks[i]!),
+      );
+      this.#workers.set(worker, streams);
     } catch (error) {
-      this.#close(streams);
+      this.#close(sockets);
       throw error;
     }
-    this.#workers.set(worker, streams);
+    for (const stream of this.#workers.get(worker)!) stream.start();
   }
 
-  /** What is known of the worker stays with the sinks. False: it was not followed. */
+  /**
+   * What is known of the worker stays with the sinks; they are told that it is unconfirmed (unless it is degraded for good), and
+   * nothing more. A stream that goes on from there is confirmed by its first replay. False: it was not followed.
+   */
   unfollow(worker: string): boolean {
     const streams = this.#workers.get(worker);
     if (streams === undefined) return false;
@@ -84,7 +91,10 @@ export class ZmqSubscriber {
     return [...this.#workers.values()].flat().map((stream) => stream.status());
   }
 
-  /** Resolves when all sockets are closed; from the call on the sinks are told nothing more. */
+  /**
+   * Unfollows all. Resolves when all sockets are closed; the sinks are told what `unfollow` tells before it returns its promise,
+   * and nothing more.
+   */
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#ticks);
@@ -98,8 +108,8 @@ export class ZmqSubscriber {
     }
   }
 
-  #close(streams: readonly FollowedStream[]): void {
-    const closing = Promise.all(streams.map((stream) => stream.close())).finally(() => {
+  #close(all: readonly { close(): Promise<void> }[]): void {
+    const closing = Promise.all(all.map((each) => each.close())).finally(() => {
       this.#closing.delete(closing);
     });
     this.#closing.add(closing);

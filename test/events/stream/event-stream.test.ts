@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { batch, checkOf, payloadOf, range, replay, settledTrial, trial } from './support.js';
 
+/** No batch. */
+const TIMELESS = Uint8Array.of(0xc0);
+
 describe('the beginning of a stream', () => {
   it('is unconfirmed until something is heard', () => {
     const { sink, asked } = trial();
@@ -312,6 +315,31 @@ describe('a number that was passed', () => {
     expect(sink.take()).toBe('unconfirmed restarted 0 ok');
   });
 
+  it('long ago, of a batch without a time, is a repeat until a replay tells', () => {
+    const { sink, stream, asked } = settledTrial(1030);
+    stream.live(0, TIMELESS, 1030);
+    stream.tick(1031);
+    expect(asked).toEqual([1029]);
+    replay(stream, [1029]);
+    expect(sink.take()).toBe('unconfirmed ok');
+    expect(stream.status()).toMatchObject({ repeats: 1, restarts: 0, next: 1030 });
+  });
+
+  it('long ago, of a batch without a time, is a new beginning when the replay has another last message', () => {
+    const { sink, stream } = settledTrial(1030);
+    stream.live(0, TIMELESS, 1030);
+    stream.tick(1031);
+    stream.replayed(1029, batch(1029, 1), 1032);
+    replay(stream, [0, 1], 1, 1033);
+    expect(sink.take()).toBe('unconfirmed restarted 0 1 ok');
+  });
+
+  it('long ago, of a batch without a time, is a new beginning where nothing is replayed', () => {
+    const { sink, stream } = settledTrial(1030, { isReplaying: false });
+    stream.live(0, TIMELESS, 1030);
+    expect(sink.take()).toBe('restarted 0');
+  });
+
   it('with another payload than the one that is held is a new beginning', () => {
     const { sink, stream, asked } = settledTrial(5);
     stream.live(7, batch(7), 10);
@@ -481,6 +509,15 @@ describe('a stream that goes on from a position', () => {
     replay(stream, [4, 5]);
     stream.live(6, batch(6), 1);
     expect(sink.take()).toBe('unconfirmed 5 ok 6');
+  });
+
+  it('below which something is heard is not wiped before a replay tells', () => {
+    const { sink, stream, asked } = trial({ resume: { ...resume, degraded: 'unconfirmed' } });
+    stream.live(2, batch(2), 1);
+    expect(sink.take()).toBe('unconfirmed');
+    expect(asked).toEqual([4]);
+    replay(stream, [4, 5]);
+    expect(sink.take()).toBe('5 ok');
   });
 
   it('begins anew when the engine has', () => {

@@ -20,6 +20,12 @@ it.each([
   'host:5557',
   'ipc://',
   'tcp://*:5557',
+  'tcp://0.0.0.0:5557',
+  'tcp://[::]:5557',
+  'tcp:// :5557',
+  'tcp://my host:5557',
+  'tcp://:::5557',
+  'ipc://*',
   '',
 ])('%s is nowhere to connect to', (endpoint) => {
   expect(() => endpointOfRank('endpoint', endpoint, 0)).toThrow(
@@ -28,5 +34,14 @@ it.each([
 });
 
 it('may be a wildcard to listen at', () => {
-  expect(endpointOfRank('endpoint', 'tcp://*:5557', 1, true)).toBe('tcp://*:5558');
+  for (const host of ['*', '0.0.0.0', '[::]', '::']) {
+    expect(endpointOfRank('endpoint', `tcp://${host}:5557`, 1, true)).toBe(`tcp://${host}:5558`);
+  }
+  expect(endpointOfRank('endpoint', 'ipc://*', 0, true)).toBe('ipc://*');
+});
+
+it('says that it is no wildcard', () => {
+  const told = (endpoint: string) => () => endpointOfRank('endpoint', endpoint, 0);
+  expect(told('tcp://[::]:5557')).toThrow(/with the host to connect to in place of \[::\]/);
+  expect(told('ipc://*')).toThrow(/with the path to connect to in place of \*/);
 });
