@@ -75,6 +75,9 @@ inline Field field_of(std::string_view name) {
     case 12:
       if (equals(name, "block_hashes")) return Field::kBlockHashes;
       break;
+    case 14:
+      if (equals(name, "base_block_idx")) return Field::kOdd;
+      break;
     case 15:
       if (equals(name, "additional_salt")) return Field::kOdd;
       break;

@@ -81,19 +81,19 @@ function namesOnly(map: Fields): Fields {
 }
 
 function decodeStored(fields: Fields): StoredEvent {
-  const blockHashes = hashList('block_hashes', fields.block_hashes ?? fields.seq_hashes);
+  const blockHashes = hashList('block_hashes', blockHashesOf(fields));
   const sent = tokensOf(fields.token_ids);
   const blockSize = blockSizeOf(fields.block_size);
   checkCounts(blockHashes.length, blockSize, sent);
   return {
     kind: 'stored',
     blockHashes,
-    parentHash: optionalHash('parent_block_hash', fields.parent_block_hash ?? fields.parent_hash),
+    parentHash: parentOf(fields),
     tokens: sent?.tokens,
     blockSize,
     medium: mediumOf(fields.medium),
     loraName: optionalText('lora_name', fields.lora_name),
-    loraId: optionalInteger('lora_id', fields.lora_id),
+    loraId: loraIdOf(fields),
     cacheSalt: optionalText('cache_salt', fields.cache_salt ?? fields.additional_salt),
     extraKeys: extraKeysOf(fields.extra_keys, blockHashes.length),
     groupIdx: optionalInteger('group_idx', fields.group_idx),
@@ -106,10 +106,31 @@ function decodeStored(fields: Fields): StoredEvent {
 function decodeRemoved(fields: Fields): RemovedEvent {
   return {
     kind: 'removed',
-    blockHashes: hashList('block_hashes', fields.block_hashes ?? fields.seq_hashes),
+    blockHashes: hashList('block_hashes', blockHashesOf(fields)),
     medium: mediumOf(fields.medium),
     groupIdx: optionalInteger('group_idx', fields.group_idx),
   };
+}
+
+/** Mooncake's master sends the aliases of vLLM beside its own names, and either may be the empty one. */
+function blockHashesOf({ block_hashes: hashes, seq_hashes: other }: Fields): unknown {
+  const isEmpty = isAbsent(hashes) || (Array.isArray(hashes) && hashes.length === 0);
+  return isEmpty ? (other ?? hashes) : hashes;
+}
+
+function parentOf(fields: Fields): bigint | undefined {
+  const parent = optionalHash('parent_block_hash', fields.parent_block_hash ?? fields.parent_hash);
+  const first = isAbsent(fields.base_block_idx) ? 0 : integerOf('base_block_idx', fields.base_block_idx);
+  if (parent === undefined && first > 0) {
+    throw new EventProblem(`base_block_idx is ${first}, and no parent_hash tells behind which block`);
+  }
+  return parent;
+}
+
+/** Beside a name the number says nothing more, and may be any. */
+function loraIdOf({ lora_id: id, lora_name: name }: Fields): number | undefined {
+  const isUsed = isAbsent(name) || name === '';
+  return isUsed || (typeof id === 'number' && id >>> 0 === id) ? optionalInteger('lora_id', id) : undefined;
 }
 
 /** Offloads say 0 where they do not know. */

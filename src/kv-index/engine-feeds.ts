@@ -8,6 +8,8 @@ export interface EngineFeed {
   readonly degraded: string | undefined;
   /** Tokens a block that the engine stores, where the index has another size and refuses them. */
   readonly refusedBlockSize: number | undefined;
+  /** What kinds of events are left out, in words; undefined: none. */
+  readonly leftOut: string | undefined;
 }
 
 /** Workers that are fed by events, while anybody knows them. */

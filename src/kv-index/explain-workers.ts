@@ -31,6 +31,8 @@ export interface WorkerExplanation {
   readonly eventsDegraded: string | undefined;
   /** Tokens a block that the engine stores, where the index has another size and refuses them. */
   readonly refusedBlockSize: number | undefined;
+  /** What kinds of its events are left out, in words; undefined: none, as far as is known. */
+  readonly eventsLeftOut: string | undefined;
   /**
    * Where the overlap ends (an index into the query's hashes) if that block was here and was evicted; undefined: it was
    * not, or the `evictedHistory` does not know.
@@ -84,6 +86,7 @@ export function explainWorkers(
       degraded,
       eventsDegraded: feed?.degraded,
       refusedBlockSize: feed?.refusedBlockSize,
+      eventsLeftOut: feed?.leftOut,
       evictedAt: evictedBy && overlapBlocks,
       evictedBy,
       reason,

@@ -132,12 +132,7 @@ function verdict(context: ExplainContext, query: HashedQuery, workers: WorkerExp
         `${settings.blockSize} refuses them: give both the same block size.`,
     ];
   }
-  if (all('no-stores-yet')) {
-    return [
-      'no-stores-yet',
-      'No worker ever stored a block: do the engines publish KV events, and do they arrive here?',
-    ];
-  }
+  if (all('no-stores-yet')) return ['no-stores-yet', whyNoStores(workers)];
   const evictions = workers.filter((worker) => worker.reason === 'evicted');
   const losers = evictions.filter(({ evictedBy }) => evictedBy === evictions[0]!.evictedBy);
   if (losers.length > 0) {
@@ -170,6 +165,16 @@ function verdict(context: ExplainContext, query: HashedQuery, workers: WorkerExp
     'No worker ever held the first block of this query, or it was removed: compare the first tokens, and the block ' +
       'size, namespace and extra keys of the hashes that are stored.',
   ];
+}
+
+function whyNoStores(workers: readonly WorkerExplanation[]): string {
+  const heard = workers.filter((worker) => worker.lastEventAgeMs !== undefined);
+  if (heard.length === 0)
+    return 'No worker ever stored a block: do the engines publish KV events, and do they arrive here?';
+  const leftOut = heard.flatMap(({ eventsLeftOut }) => eventsLeftOut ?? []);
+  const why =
+    leftOut.length === 0 ? 'none of them stores a block' : `what stores blocks is left out (${leftOut[0]})`;
+  return `Events of ${listed(heard)} arrive, but ${why}: no worker ever stored one.`;
 }
 
 /** Reasons that an eviction may stand behind, where the index does not remember it. */

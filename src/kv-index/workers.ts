@@ -7,7 +7,7 @@ import { checkModeOptions, type ModeOptions } from './worker-modes.js';
 export const TIERS = ['gpu', 'cpu', 'disk', 'external'] as const;
 export type Tier = (typeof TIERS)[number];
 
-const MAX_DP_RANK = 65_535;
+export const MAX_DP_RANK = 65_535;
 
 export interface WorkerOptions {
   /** Data-parallel rank within the worker: 0 … 65,535. Default 0. */

@@ -29,7 +29,14 @@ const KINDS = new Map<string, { readonly kind: number; readonly items: readonly 
 ]);
 const FIELDS = new Set([...STORED_ITEMS, 'cache_salt']);
 /** Names that mean something to the general decoder, or that it refuses. */
-const ODD_NAMES = new Set(['event_type', 'seq_hashes', 'parent_hash', 'additional_salt', '__proto__']);
+const ODD_NAMES = new Set([
+  'base_block_idx',
+  'event_type',
+  'seq_hashes',
+  'parent_hash',
+  'additional_salt',
+  '__proto__',
+]);
 
 /** The twin of `native/core/event_batch.cpp`; what is usual stands in its header. */
 export const readEvents: EventSeam['readEvents'] = (payload, memory) => {

@@ -7,9 +7,13 @@ const MAIN_KINDS: ReadonlySet<string> = new Set(['full_attention', 'mla_attentio
 /** No model has so many groups of layers; what an engine says beyond is not learned. */
 const MAX_GROUPS = 256;
 
-/** Which groups of one rank's layers are the main ones: removals tell a group but not its kind, stores tell both. */
+/**
+ * Which group of one rank's layers is the main one: removals tell a group but not its kind, stores tell both. Where several
+ * have full attention, the first that stores stands for all: a block is in all of them, or soon in none.
+ */
 export class AttentionGroups {
   readonly #isMain = new Map<number, boolean>();
+  #main: number | undefined;
   // What was learned last: most stores tell the same as the one before.
   #group = -1;
   #kind: string | undefined;
@@ -19,7 +23,8 @@ export class AttentionGroups {
   learn(group: number, kind: string | undefined): boolean {
     if (kind === undefined) return this.isMain(group);
     if (group === this.#group && kind === this.#kind) return this.#isLastMain;
-    const isMain = MAIN_KINDS.has(kind);
+    const isMain = MAIN_KINDS.has(kind) && (this.#main ?? group) === group;
+    if (isMain && group >= 0) this.#main = group;
     if (group >= 0 && (this.#isMain.size < MAX_GROUPS || this.#isMain.has(group)))
       this.#isMain.set(group, isMain);
     this.#group = group;
@@ -39,6 +44,9 @@ export class AttentionGroups {
 
   load(entries: readonly (readonly [number, boolean])[]): void {
     this.#kind = undefined;
-    for (const [group, isMain] of entries) this.#isMain.set(group, isMain);
+    for (const [group, isMain] of entries) {
+      this.#isMain.set(group, isMain);
+      if (isMain) this.#main = group;
+    }
   }
 }

@@ -11,13 +11,11 @@ export interface BlockExtras {
   readonly extraKeys: ExtraKeys | undefined;
 }
 
-const DIGEST = /^[0-9a-f]{64}$/i;
-
 /**
  * vLLM sends for each block, in this order (kv_cache_utils.py, generate_block_hash_extra_keys): the LoRA's name; of
  * multimodal items `[identifier, offset]`, or the mere identifier in versions before; for the first block of a prompt the
  * salt; digests of prompt embeddings. Only the order tells a salt from a mere identifier, so that in a first block the last
- * text which is no digest is taken for the salt. Offsets are left out: where an item lies, the tokens tell.
+ * text is taken for the salt, unless another block of the event has it as well. Offsets are left out: where an item lies, the tokens tell.
  */
 export function blockExtras({ extraKeys, loraName, parentHash, cacheSalt }: StoredEvent): BlockExtras {
   if (extraKeys === undefined) return { salt: cacheSalt, extraKeys: undefined };
@@ -27,7 +25,7 @@ export function blockExtras({ extraKeys, loraName, parentHash, cacheSalt }: Stor
     if (sent === undefined) return;
     const left = sent[0] === loraName ? sent.slice(1) : sent.slice();
     if (block === 0 && parentHash === undefined) {
-      const at = left.findLastIndex((value) => typeof value === 'string' && !DIGEST.test(value));
+      const at = left.findLastIndex((value) => typeof value === 'string' && !isElsewhere(value, extraKeys));
       if (at >= 0) salt ??= left.splice(at, 1)[0] as string;
     }
     if (left.length > 0)
@@ -37,6 +35,11 @@ export function blockExtras({ extraKeys, loraName, parentHash, cacheSalt }: Stor
       );
   });
   return { salt: salt === '' ? undefined : salt, extraKeys: keys.size === 0 ? undefined : keys };
+}
+
+/** An item covers many blocks, a salt is told once. */
+function isElsewhere(value: unknown, extraKeys: NonNullable<StoredEvent['extraKeys']>): boolean {
+  return extraKeys.some((keys, block) => block > 0 && keys?.includes(value));
 }
 
 function keyOf(value: unknown, what: string): bigint {

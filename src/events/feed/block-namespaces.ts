@@ -31,6 +31,7 @@ export class BlockNamespaces {
     };
     const root = namespaceRoot(namespace);
     this.#roots.set(key, root);
+    this.#note(this.plain, this.#base); // among many salts it must not be forgotten
     this.#note(root, namespace);
     return root;
   }

@@ -27,11 +27,15 @@ export class EventFeed {
     this.#context = readContext(index, options);
   }
 
-  /** The engine of a worker, which is followed from now on; the present one where it is followed already. */
+  /**
+   * The engine of a worker, which is followed from now on; the present one where it is followed already, and the index still
+   * has the worker.
+   */
   follow(worker: string): FollowedEngine {
-    const present = this.#engines.get(checkWorkerName(worker));
-    if (present) return present;
     openIndex(this.#context.index);
+    const present = this.#engines.get(checkWorkerName(worker));
+    if (present?.isAlive()) return present;
+    present?.abandon();
     const engine = new FollowedEngine(this.#context, worker);
     this.#engines.set(worker, engine);
     return engine;
@@ -54,14 +58,19 @@ export class EventFeed {
     return this.follow(worker).stream(checkRank(dpRank));
   }
 
-  /** Each rank that is followed. */
+  /** Each rank that is followed. Workers that were removed from the index are left out. */
   stats(): FollowedRankStats[] {
-    return [...this.#engines.values()].flatMap((engine) => engine.stats());
+    return this.#alive().flatMap((engine) => engine.stats());
   }
 
   /** The index with what the feed knows: hashes of engines, how far streams came. As a new `Uint8Array`. */
   snapshot(): Uint8Array {
-    return saveFeed(this.#context, this.#engines);
+    return saveFeed(this.#context, this.#alive());
+  }
+
+  #alive(): FollowedEngine[] {
+    openIndex(this.#context.index);
+    return [...this.#engines.values()].filter((engine) => engine.isAlive());
   }
 
   /**

@@ -4,16 +4,18 @@ import { EVENT_PLACES } from '../../native/seam.js';
 import { Words } from './words.js';
 
 /** Memory is made for so many of each, and grows as messages need it. */
-const FIRST_ROOM = 1024;
+const FIRST_ROOM = { events: 1024, hashes: 1024, tokens: 16 * 1024 };
+/** A message that took more is rare: its memory is given back. */
+const KEPT_BYTES = 16 * 2 ** 20;
 
 /**
- * Reads messages into memory that is used again for each. It grows with the largest message, to which it stays in
- * proportion: at most an event, a token id and a hash a byte. What was read stands until the next one is.
+ * Reads messages into memory that is used again for each. It grows with the message: an event, hash or token id is a byte at
+ * least, and takes 60, 8 or 4. What was read stands until the next one is, or until it is released.
  */
 export class EventReader {
   readonly #words = new Words();
   #payload = new Uint8Array(0);
-  memory = EventMemory.of({ events: FIRST_ROOM, hashes: FIRST_ROOM, tokens: 16 * FIRST_ROOM });
+  memory = EventMemory.of(FIRST_ROOM);
 
   /** False: only the general decoder reads it, or nobody. */
   read(payload: Uint8Array): boolean {
@@ -45,6 +47,11 @@ export class EventReader {
     const begin = rows[at]!;
     const end = rows[at + 1]!;
     return begin === end ? undefined : this.#words.read(this.#payload, begin, end);
+  }
+
+  /** What was read is done with. */
+  release(): void {
+    if (this.memory.bytes.length > KEPT_BYTES) this.memory = EventMemory.of(FIRST_ROOM);
   }
 
   /** Was there too little? */

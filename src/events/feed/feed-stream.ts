@@ -8,7 +8,7 @@ import type {
 } from '../stream/types.js';
 import type { FollowedEngine } from './followed-engine.js';
 import type { FollowedRank } from './followed-rank.js';
-import { OtherBlockSize } from './other-block-size.js';
+import type { Tally } from './tally.js';
 
 /** One stream of a worker: what its messages do to the ranks that they tell of. */
 export class FeedStream implements StreamSink {
@@ -20,6 +20,7 @@ export class FeedStream implements StreamSink {
   readonly #ranks = new Set<FollowedRank>();
   #last: Omit<StreamPosition, 'degraded'> | undefined;
   #degraded: DegradedReason | undefined;
+  #toldBlockSize: number | undefined;
 
   constructor(
     engine: FollowedEngine,
@@ -41,6 +42,8 @@ export class FeedStream implements StreamSink {
     this.#last = { sequence, check };
     for (const rank of ranks) this.#ranks.add(this.#engine.rank(rank));
     this.degraded(degraded);
+    // Until it is followed again nothing tells that this is still so.
+    for (const rank of this.#ranks) rank.marks.set(this.dpRank, degraded ?? 'unconfirmed');
   }
 
   /** Numbers of the ranks that it told of. */
@@ -51,19 +54,25 @@ export class FeedStream implements StreamSink {
   apply({ payload, sequence, check, receivedMs }: StreamMessage): StreamEffect {
     this.#last = { sequence, check };
     try {
-      const { dpRank, bad, isCleared } = this.#engine.applyMessage(payload, {
-        dpRank: this.dpRank,
-        nowMs: receivedMs,
-      });
-      this.#meet(dpRank);
+      const message = this.#engine.applyMessage(payload, { dpRank: this.dpRank, nowMs: receivedMs });
+      this.#meet(message.dpRank);
+      const { bad, isCleared } = message;
       if (bad.length > 0)
         this.#tell(new Error(`event ${bad[0]!.index} of message ${sequence}: ${bad[0]!.problem}`));
+      this.#tellRefusal(message);
       return { isDamaged: bad.length > 0, isCleared };
     } catch (error) {
       this.#tell(error as Error);
-      // Refused for its block size it was read all the same: `refusedBlockSize` tells, and no message will do better.
-      return { isDamaged: !(error instanceof OtherBlockSize), isCleared: false };
+      return { isDamaged: true, isCleared: false };
     }
+  }
+
+  /** Once for each size: it stays so with every message. */
+  #tellRefusal(message: Tally): void {
+    const refusal = this.#engine.refusalOf(message);
+    if (refusal === undefined || refusal.blockSize === this.#toldBlockSize) return;
+    this.#toldBlockSize = refusal.blockSize;
+    this.#tell(refusal);
   }
 
   restarted(): void {
@@ -79,14 +88,14 @@ export class FeedStream implements StreamSink {
 
   degraded(reason: DegradedReason | undefined): void {
     this.#degraded = reason;
-    for (const rank of this.#ranks) rank.degraded = reason;
+    for (const rank of this.#ranks) rank.marks.set(this.dpRank, reason);
   }
 
   #meet(dpRank: number): void {
     const rank = this.#engine.rank(dpRank);
     if (this.#ranks.has(rank)) return;
     this.#ranks.add(rank);
-    rank.degraded = this.#degraded;
+    rank.marks.set(this.dpRank, this.#degraded);
   }
 
   #tell(error: Error): void {

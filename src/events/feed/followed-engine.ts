@@ -1,19 +1,16 @@
-import { KvidxError } from '../../errors.js';
+import { hasKvidxCode, KvidxError } from '../../errors.js';
+import { MAX_DP_RANK } from '../../kv-index/workers.js';
 import { checkBytes, checkInteger, checkOptions, checkTime } from '../../validate.js';
 import { decodeEventBatch } from '../decode-batch.js';
 import { decodeTensorRtEvents } from '../tensorrt.js';
-import type { KvEvent } from '../types.js';
-import { AttentionWindows } from './attention-windows.js';
+import type { KvEvent, TensorRtEvent } from '../types.js';
 import type { FeedContext } from './context.js';
 import { EventReader } from './event-reader.js';
 import { FeedStream } from './feed-stream.js';
 import { FollowedRank } from './followed-rank.js';
 import { OtherBlockSize } from './other-block-size.js';
-import type { TypedSteps } from './plan.js';
 import { Tally } from './tally.js';
 import type { AppliedEvents, ApplyOptions, FollowedRankStats } from './types.js';
-
-const MAX_DP_RANK = 65_535;
 
 /**
  * One worker whose engine tells what it holds. `EventFeed.follow` makes it. Every method throws ERR_KVIDX_UNKNOWN_WORKER
@@ -25,7 +22,6 @@ export class FollowedEngine {
   readonly #reader = new EventReader();
   readonly #ranks = new Map<number, FollowedRank>();
   readonly #streams = new Map<number, FeedStream>();
-  readonly #windows = new AttentionWindows();
   #isFollowed = true;
 
   /** @internal */
@@ -37,10 +33,11 @@ export class FollowedEngine {
   /**
    * Applies one message (the last frame of what engines publish: see `decodeEventBatch` for the forms). Events that are
    * wrong are told in `bad`, and the others are applied. ERR_KVIDX_BAD_EVENT: the payload is no batch, or of a rank beyond
-   * `maxRanks`; ERR_KVIDX_BLOCK_SIZE: a store of another block size than the index has; nothing was applied then.
+   * `maxRanks`; nothing was applied then. ERR_KVIDX_BLOCK_SIZE: it stores blocks of another size than the index has; all else
+   * was applied, and the error has what `apply` would have answered as `applied`.
    */
   apply(payload: Uint8Array, options?: ApplyOptions): AppliedEvents {
-    return this.applyMessage(payload, readOptions(options));
+    return this.#unlessRefused(this.applyMessage(payload, readOptions(options)));
   }
 
   /** @internal */
@@ -49,7 +46,9 @@ export class FollowedEngine {
     if (reader.read(checkBytes(payload, 'payload'))) {
       const message = new Tally(reader.dpRank ?? dpRank, reader.timestampMs);
       const rank = this.#rank(message.dpRank);
-      rank.carryOut(message, this.#plan(rank, message, undefined), reader.memory, nowMs);
+      rank.check();
+      rank.carryOut(message, rank.planner.planRead(message, reader), reader.memory, nowMs);
+      reader.release();
       return message;
     }
     const decoded = decodeEventBatch(payload);
@@ -62,37 +61,69 @@ export class FollowedEngine {
   /** Applies events that were decoded elsewhere. Errors as `apply`. */
   applyEvents(events: readonly KvEvent[], options?: ApplyOptions): AppliedEvents {
     const { dpRank, nowMs } = readOptions(options);
-    return this.#applyTyped(dpRank, nowMs, undefined, events);
+    return this.#unlessRefused(this.#applyTyped(dpRank, nowMs, undefined, events));
   }
 
   /**
    * Applies events of TensorRT-LLM's JSON (see `decodeTensorRtEvents`), those of the largest attention window. Partial
-   * blocks are left out, and their removals count as `unknown`. Of an event that could be decoded but not applied, `bad` has
-   * the event id. Errors as `apply`; events before a block of another size are applied.
+   * blocks are left out, and their removals count as `unknown`. Ids that jump mark the rank degraded, lower ones are a new
+   * life of the engine, an id told twice is left out. Of an event that could be decoded but not applied, `bad` has the event
+   * id. Errors as `apply`.
    */
   applyTensorRt(json: string | object, options?: ApplyOptions): AppliedEvents {
     const { dpRank, nowMs } = readOptions(options);
     const decoded = decodeTensorRtEvents(json);
     const sum = new Tally(dpRank, undefined);
-    for (const { eventId, dpRank: told, windowSize, events } of decoded.events) {
-      const rank = told ?? dpRank;
-      const window = this.#windows.meet(rank, windowSize);
-      if (window === 'larger') this.#rank(rank).clear();
-      if (window === 'smaller') sum.otherGroups += events.length;
-      else {
-        const message = this.#applyTyped(rank, nowMs, undefined, events);
-        sum.add(message);
-        sum.addBad(message.bad.map(({ problem }) => ({ index: eventId, problem })));
-      }
-    }
+    for (const event of decoded.events) this.#applyTensorRtEvent(event, dpRank, nowMs, sum);
     sum.addUntyped(decoded.unknown, decoded.bad);
-    return sum;
+    return this.#unlessRefused(sum);
+  }
+
+  #applyTensorRtEvent(event: TensorRtEvent, dpRank: number, nowMs: number, sum: Tally): void {
+    const { eventId, windowSize, events } = event;
+    const rank = this.#rank(event.dpRank ?? dpRank);
+    const order = rank.tensorRt.meetId(eventId);
+    if (order === 'repeat') return;
+    if (order === 'late') rank.marks.set('tensorrt', 'late-start');
+    if (order === 'gap') rank.marks.set('tensorrt', 'replay-too-short');
+    if (order === 'restart') {
+      sum.cleared += rank.clear();
+      rank.tensorRt.forgetWindow();
+      rank.marks.set('tensorrt', eventId === 0 ? undefined : 'late-start');
+    }
+    const window = rank.tensorRt.meetWindow(windowSize);
+    if (window === 'larger') sum.cleared += rank.clear();
+    if (window === 'smaller') {
+      sum.otherGroups += events.length;
+      return;
+    }
+    const message = this.#applyTyped(rank.dpRank, nowMs, undefined, events);
+    sum.add(message);
+    sum.addBad(message.bad.map(({ problem }) => ({ index: eventId, problem })));
   }
 
   /** The engine holds nothing any more, in no tier: one rank, or all. Answers the blocks that it held. */
   clear(dpRank?: number): number {
-    if (dpRank === undefined) return [...this.#live()].reduce((sum, rank) => sum + rank.clear(), 0);
-    return this.#rank(checkRank(dpRank)).clear();
+    const ranks = dpRank === undefined ? this.#live() : [this.#rank(checkRank(dpRank))];
+    let cleared = 0;
+    for (const rank of ranks) {
+      cleared += rank.clear();
+      rank.tensorRt.forgetWindow();
+      rank.marks.set('tensorrt', undefined);
+    }
+    return cleared;
+  }
+
+  /** @internal Can it be fed? */
+  isAlive(): boolean {
+    if (!this.#isFollowed) return false;
+    try {
+      for (const rank of this.#ranks.values()) rank.check();
+      return true;
+    } catch (error) {
+      if (hasKvidxCode(error) && error.code === 'ERR_KVIDX_UNKNOWN_WORKER') return false;
+      throw error;
+    }
   }
 
   /** Ranks that events told of, in the order of their first ones. */
@@ -119,9 +150,9 @@ export class FollowedEngine {
     return [...this.#ranks.values()];
   }
 
-  /** @internal The rank, which joins the index if it is new. */
-  rank(dpRank: number): FollowedRank {
-    return this.#rank(dpRank);
+  /** @internal The rank, which joins the index if it is new; `isRestored`: without tiers yet. */
+  rank(dpRank: number, isRestored = false): FollowedRank {
+    return this.#rank(dpRank, isRestored);
   }
 
   /** @internal */
@@ -148,7 +179,7 @@ export class FollowedEngine {
     );
   }
 
-  #rank(dpRank: number): FollowedRank {
+  #rank(dpRank: number, isRestored = false): FollowedRank {
     this.#check();
     const present = this.#ranks.get(dpRank);
     if (present) return present;
@@ -159,7 +190,7 @@ export class FollowedEngine {
         `"${this.name}" tells of rank ${dpRank}, and has ${this.#ranks.size} of at most ${maxRanks} ranks (maxRanks), 0 to ${MAX_DP_RANK}`,
       );
     }
-    const rank = new FollowedRank(this.#context, this.name, dpRank);
+    const rank = new FollowedRank(this.#context, this.name, dpRank, isRestored);
     this.#ranks.set(dpRank, rank);
     return rank;
   }
@@ -172,19 +203,22 @@ export class FollowedEngine {
   ): Tally {
     const message = new Tally(dpRank, timestampMs);
     const rank = this.#rank(dpRank);
-    rank.carryOut(message, this.#plan(rank, message, events), undefined, nowMs);
+    rank.check();
+    rank.carryOut(message, rank.planner.planTyped(message, events), undefined, nowMs);
     return message;
   }
 
-  /** `events` undefined: those that the reader has. */
-  #plan(rank: FollowedRank, message: Tally, events: readonly KvEvent[] | undefined): TypedSteps {
-    rank.check();
-    try {
-      return events ? rank.planner.planTyped(message, events) : rank.planner.planRead(message, this.#reader);
-    } catch (error) {
-      if (error instanceof OtherBlockSize) rank.refusedBlockSize = error.blockSize;
-      throw error;
-    }
+  #unlessRefused(message: Tally): AppliedEvents {
+    const refusal = this.refusalOf(message);
+    if (refusal) throw refusal;
+    return message;
+  }
+
+  /** @internal Why stores of the message were left out. */
+  refusalOf(message: Tally): OtherBlockSize | undefined {
+    if (message.otherBlockSizes === 0) return undefined;
+    const { blockSize } = this.#context;
+    return new OtherBlockSize(this.#rank(message.dpRank).refusedBlockSize ?? blockSize, blockSize, message);
   }
 }
 

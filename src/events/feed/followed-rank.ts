@@ -3,16 +3,20 @@ import { openIndex } from '../../kv-index/kv-index.js';
 import { TIERS, type Tier, type WorkerHandle } from '../../kv-index/workers.js';
 import { type EventMemory, PLACE } from '../../native/event-memory.js';
 import { type CoreEngineNames, type FlatExtraKeys, STATUS, TIER_COUNT } from '../../native/seam.js';
+import { counted } from '../../text.js';
 import type { DegradedReason } from '../stream/types.js';
 import { AttentionGroups } from './attention-groups.js';
 import type { FeedContext } from './context.js';
+import { DegradedMarks } from './degraded-marks.js';
 import { Planner, type TypedSteps } from './plan.js';
 import { Tally } from './tally.js';
+import { TensorRtState } from './tensorrt-state.js';
 import { clearStep } from './typed-step.js';
 import type { FollowedRankStats } from './types.js';
 
 /** How many media without a tier are remembered, for people to see. */
 const REFUSED_MEDIUMS = 8;
+const MEDIUM_LENGTH = 32;
 
 /** One rank of a worker in the index: a slot for each tier, and what the engine calls its blocks. */
 export class FollowedRank implements EngineFeed {
@@ -22,7 +26,8 @@ export class FollowedRank implements EngineFeed {
   readonly planner: Planner;
   readonly names: CoreEngineNames;
   lastEventMs: number | undefined;
-  degraded: DegradedReason | undefined;
+  readonly marks = new DegradedMarks();
+  readonly tensorRt = new TensorRtState();
   refusedBlockSize: number | undefined;
   readonly #context: FeedContext;
   readonly #handles: WorkerHandle[] = [];
@@ -37,8 +42,11 @@ export class FollowedRank implements EngineFeed {
   #messages = 0;
   #badEvents = 0;
 
-  /** ERR_KVIDX_CAPACITY: the index has the worker with blocks that are not counted, or with a capacity. */
-  constructor(context: FeedContext, worker: string, dpRank: number) {
+  /**
+   * ERR_KVIDX_CAPACITY: the index has the worker with blocks that are not counted, or with a capacity. `isRestored`: its
+   * tiers come with `restoreTiers`.
+   */
+  constructor(context: FeedContext, worker: string, dpRank: number, isRestored = false) {
     this.#context = context;
     this.worker = worker;
     this.dpRank = dpRank;
@@ -53,7 +61,25 @@ export class FollowedRank implements EngineFeed {
       refuseMedium: (medium) => this.#refuse(medium),
     });
     this.names = openIndex(context.index).core.createEngineNames(context.countsCopies);
+    if (isRestored) return;
     this.#addTier(TIERS.indexOf('gpu'));
+    for (const handle of context.index.workers()) {
+      if (handle.name === worker && handle.dpRank === dpRank) this.#addTier(TIERS.indexOf(handle.tier));
+    }
+  }
+
+  get degraded(): DegradedReason | undefined {
+    return this.marks.worst;
+  }
+
+  get leftOut(): string | undefined {
+    const { otherGroups } = this.#sums;
+    const parts: string[] = [];
+    if (this.#refusedMediums.size > 0)
+      parts.push(`media without a tier: ${[...this.#refusedMediums].join(', ')}`);
+    if (otherGroups > 0)
+      parts.push(`${counted(otherGroups, 'event')} of other layers than the main attention`);
+    return parts.length === 0 ? undefined : parts.join('; ');
   }
 
   /** ERR_KVIDX_CLOSED, ERR_KVIDX_UNKNOWN_WORKER: the worker was removed from the index, or the index restored. */
@@ -67,7 +93,7 @@ export class FollowedRank implements EngineFeed {
 
   /** Applies what was planned, of a rank that `check` has found alive; `memory` undefined: all events are typed. */
   carryOut(message: Tally, steps: TypedSteps, memory: EventMemory | undefined, nowMs: number): void {
-    const { tiers } = this.planner;
+    const { tiers, otherBlockSize } = this.planner;
     if ((tiers & ~this.#tiers) !== 0) this.#addTiers(tiers);
     const { plain } = this.#context.namespaces;
     let first = 0;
@@ -81,6 +107,8 @@ export class FollowedRank implements EngineFeed {
     const { events } = message;
     if (memory && first < events) this.#apply(memory, first, events, plain, undefined, message, nowMs);
     this.#note(message, nowMs);
+    if (otherBlockSize !== undefined) this.refusedBlockSize = otherBlockSize;
+    else if (message.stored + message.duplicate > 0) this.refusedBlockSize = undefined;
   }
 
   /** Blocks that were there. */
@@ -89,6 +117,7 @@ export class FollowedRank implements EngineFeed {
     const tally = new Tally(this.dpRank, undefined);
     const { memory, root } = clearStep();
     this.#apply(memory, 0, 1, root, undefined, tally, 0);
+    this.refusedBlockSize = undefined;
     return tally.cleared;
   }
 
@@ -131,7 +160,7 @@ export class FollowedRank implements EngineFeed {
 
   /** A tier that a saved rank had. */
   restoreTiers(tiers: readonly Tier[]): void {
-    for (const tier of tiers) this.#addTier(TIERS.indexOf(tier));
+    for (const tier of tiers) this.#addTier(TIERS.indexOf(tier), true);
   }
 
   get tiers(): Tier[] {
@@ -164,7 +193,8 @@ export class FollowedRank implements EngineFeed {
     for (let tier = 0; tier < TIER_COUNT; tier++) if (tiers & (1 << tier)) this.#addTier(tier);
   }
 
-  #addTier(place: number): void {
+  /** Blocks that were there before have no names here, and no event would ever take them away: unless `keeps`, they go. */
+  #addTier(place: number, keeps = false): void {
     if (this.#tiers & (1 << place)) return;
     const { index } = this.#context;
     const handle = index.addWorker(this.worker, {
@@ -172,6 +202,7 @@ export class FollowedRank implements EngineFeed {
       tier: TIERS[place]!,
       referenceCounts: true, // two hashes of an engine may mean one block here
     });
+    if (!keeps) index.clear(handle);
     const open = openIndex(index);
     open.feeds.set(handle, this);
     this.#handles.push(handle);
@@ -181,6 +212,6 @@ export class FollowedRank implements EngineFeed {
   }
 
   #refuse(medium: string): void {
-    if (this.#refusedMediums.size < REFUSED_MEDIUMS) this.#refusedMediums.add(medium);
+    if (this.#refusedMediums.size < REFUSED_MEDIUMS) this.#refusedMediums.add(medium.slice(0, MEDIUM_LENGTH));
   }
 }

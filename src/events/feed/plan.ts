@@ -6,13 +6,11 @@ import type { BadEvent, KvEvent } from '../types.js';
 import type { AttentionGroups } from './attention-groups.js';
 import type { EventReader } from './event-reader.js';
 import type { TierPlaces } from './mediums.js';
-import { OtherBlockSize } from './other-block-size.js';
 import type { Tally } from './tally.js';
 import { type TypedStep, typedStep } from './typed-step.js';
 
 /*
- * Where each event of a batch goes, before any is applied: a batch with blocks of another size than the index has is
- * refused as a whole.
+ * Where each event of a batch goes, before any is applied.
  */
 
 /** What decides it, of one rank. */
@@ -41,6 +39,8 @@ export class Planner {
   #bad: BadEvent[] | undefined;
   /** A bit for each tier that the message needs. */
   tiers = 0;
+  /** Tokens a block of a store that was left out, as the index has another size; undefined: none was. */
+  otherBlockSize: number | undefined;
   // Where the last event went: most go to the same tier.
   #medium: string | undefined;
   #tier = NO_TIER;
@@ -54,6 +54,7 @@ export class Planner {
     this.#steps = undefined;
     this.#bad = undefined;
     this.tiers = 0;
+    this.otherBlockSize = undefined;
     message.events = events;
   }
 
@@ -62,7 +63,7 @@ export class Planner {
     return this.#steps ?? NO_STEPS;
   }
 
-  /** Writes into each row that was read where it goes. ERR_KVIDX_BLOCK_SIZE. */
+  /** Writes into each row that was read where it goes. */
   planRead(message: Tally, reader: EventReader): TypedSteps {
     const { memory } = reader;
     const { rows } = memory;
@@ -90,7 +91,6 @@ export class Planner {
     return this.#end(message);
   }
 
-  /** ERR_KVIDX_BLOCK_SIZE. */
   planTyped(message: Tally, events: readonly KvEvent[]): TypedSteps {
     this.#begin(message, events.length);
     events.forEach((event, i) => {
@@ -124,8 +124,17 @@ export class Planner {
       this.#message!.otherGroups++;
       return NO_TIER;
     }
-    if (blockSize !== undefined && blockSize !== own) throw new OtherBlockSize(blockSize, own);
+    if (blockSize !== undefined && blockSize !== own) {
+      this.otherBlockSize = blockSize;
+      this.#message!.otherBlockSizes++;
+      return NO_TIER;
+    }
     return this.#tierOf(medium);
+  }
+
+  /** Blocks of a store that have no seq hash, as they are not full. */
+  partial(blocks: number): void {
+    this.#message!.partialBlocks += blocks;
   }
 
   #tierOf(medium: string | undefined): number {

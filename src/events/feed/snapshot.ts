@@ -2,17 +2,19 @@ import { KvidxError } from '../../errors.js';
 import { decodeSections, encodeSections, type SectionFormat } from '../../kv-index/section-file.js';
 import { checkWorkerName, TIERS, type Tier } from '../../kv-index/workers.js';
 import { type EngineNameEntries, TIER_COUNT } from '../../native/seam.js';
-import { checkBoolean, checkBytes, checkChoice, checkInteger } from '../../validate.js';
-import { DEGRADED_REASONS, type StreamPosition } from '../stream/types.js';
+import { checkBoolean, checkBytes, checkChoice, checkInteger, checkOptions } from '../../validate.js';
+import { DEGRADED_REASONS, type DegradedReason, type StreamPosition } from '../stream/types.js';
 import type { FeedContext } from './context.js';
 import type { FeedStream } from './feed-stream.js';
 import { checkRank, FollowedEngine } from './followed-engine.js';
+import type { FollowedRank } from './followed-rank.js';
+import type { SavedTensorRt } from './tensorrt-state.js';
 
 /*
  * What a feed knows, around the index's own snapshot. Nothing of it is trusted.
  *
  *   settings  {"root": "…", "referenceCounts": …}
- *   engines   [{worker, ranks: [{dpRank, tiers, groups, names}], streams: [{stream, ranks, sequence, check, degraded}]}]
+ *   engines   [{worker, ranks: [{dpRank, tiers, groups, names, tensorRt, tensorRtDegraded}], streams: [{stream, ranks, sequence, check, degraded}]}]
  *   names     of each rank in that order: u64le names, u64le seq hashes, u16le copies (TIER_COUNT each)
  *   index     see KvIndex.snapshot
  */
@@ -28,6 +30,9 @@ interface SavedRank {
   readonly tiers: readonly Tier[];
   readonly groups: readonly [number, boolean][];
   readonly names: number;
+  readonly tensorRt: SavedTensorRt;
+  /** Of the ids of its events. */
+  readonly tensorRtDegraded: string | null;
 }
 
 interface SavedStream {
@@ -44,18 +49,23 @@ interface SavedEngine {
   readonly streams: readonly SavedStream[];
 }
 
-export function saveFeed(context: FeedContext, engines: ReadonlyMap<string, FollowedEngine>): Uint8Array {
+export function saveFeed(context: FeedContext, engines: readonly FollowedEngine[]): Uint8Array {
   const index = context.index.snapshot();
   const parts: Uint8Array[] = [];
   const saved: SavedEngine[] = [];
-  for (const [worker, engine] of engines) {
+  for (const engine of engines) {
     const ranks = engine.ranks().map((rank): SavedRank => {
-      rank.check();
       const { names, seqs, copies } = rank.names.entries();
       for (const column of [names, seqs, copies]) parts.push(bytesOf(column));
-      return { dpRank: rank.dpRank, tiers: rank.tiers, groups: rank.groups.entries(), names: names.length };
+      return {
+        dpRank: rank.dpRank,
+        tiers: rank.tiers,
+        groups: rank.groups.entries(),
+        names: names.length,
+        ...savedTensorRt(rank),
+      };
     });
-    saved.push({ worker, ranks, streams: engine.streams().flatMap(saveStream) });
+    saved.push({ worker: engine.name, ranks, streams: engine.streams().flatMap(saveStream) });
   }
   return encodeSections(FORMAT, {
     settings: toJson(settingsOf(context)),
@@ -63,6 +73,10 @@ export function saveFeed(context: FeedContext, engines: ReadonlyMap<string, Foll
     names: Buffer.concat(parts),
     index,
   });
+}
+
+function savedTensorRt({ tensorRt, marks }: FollowedRank) {
+  return { tensorRt: tensorRt.save(), tensorRtDegraded: marks.of('tensorrt') ?? null };
 }
 
 function saveStream({ dpRank, position, ranks }: FeedStream): SavedStream[] {
@@ -101,10 +115,13 @@ function restoreEngine(
 ): FollowedEngine {
   const engine = new FollowedEngine(context, saved.worker);
   for (const savedRank of saved.ranks) {
-    const rank = engine.rank(savedRank.dpRank);
+    const rank = engine.rank(savedRank.dpRank, true);
     rank.restoreTiers(savedRank.tiers);
     rank.groups.load(savedRank.groups);
     rank.names.load(names.get(savedRank)!);
+    rank.tensorRt.load(savedRank.tensorRt);
+    const reason = savedRank.tensorRtDegraded as DegradedReason | null;
+    rank.marks.set('tensorrt', reason ?? undefined);
   }
   for (const { stream, ranks, sequence, check, degraded } of saved.streams) {
     const reason = degraded as StreamPosition['degraded'] | null;
@@ -127,7 +144,8 @@ function checkEngine(json: unknown): SavedEngine {
 }
 
 function checkSavedRank(json: unknown): SavedRank {
-  const { dpRank, tiers, groups, names } = json as Shape;
+  const { dpRank, tiers, groups, names, tensorRt, tensorRtDegraded } = json as Shape;
+  const { window, eventId } = checkOptions(tensorRt as object) as Shape;
   return {
     dpRank: checkRank(dpRank),
     tiers: checkList(tiers).map((tier) => checkChoice('a tier', tier, TIERS)),
@@ -136,6 +154,8 @@ function checkSavedRank(json: unknown): SavedRank {
       return [checkInteger('a group', group, 0, 0xffff_ffff), checkBoolean('isMain', isMain)];
     }),
     names: checkInteger('names', names, 0, Number.MAX_SAFE_INTEGER),
+    tensorRt: { window: checkNumber('window', window), eventId: checkNumber('eventId', eventId) },
+    tensorRtDegraded: checkReason(tensorRtDegraded),
   };
 }
 
@@ -147,8 +167,16 @@ function checkSavedStream(json: unknown): SavedStream {
     ranks: checkList(ranks).map(checkRank),
     sequence: checkInteger('sequence', sequence, 0, Number.MAX_SAFE_INTEGER),
     check,
-    degraded: degraded === null ? null : checkChoice('degraded', degraded, DEGRADED_REASONS),
+    degraded: checkReason(degraded),
   };
+}
+
+function checkReason(value: unknown): string | null {
+  return value === null ? null : checkChoice('degraded', value, DEGRADED_REASONS);
+}
+
+function checkNumber(what: string, value: unknown): number | null {
+  return value === null ? null : checkInteger(what, value, 0, Number.MAX_SAFE_INTEGER);
 }
 
 function checkList(value: unknown): unknown[] {

@@ -26,6 +26,8 @@ export class Tally implements AppliedEvents {
   otherGroups = 0;
   unknownMediums = 0;
   unknownTags = 0;
+  otherBlockSizes = 0;
+  partialBlocks = 0;
 
   constructor(dpRank: number, timestampMs: number | undefined) {
     this.dpRank = dpRank;
@@ -46,6 +48,8 @@ export class Tally implements AppliedEvents {
     this.otherGroups += more.otherGroups;
     this.unknownMediums += more.unknownMediums;
     this.unknownTags += more.unknownTags;
+    this.otherBlockSizes += more.otherBlockSizes;
+    this.partialBlocks += more.partialBlocks;
   }
 
   /** What the core's `apply` answers. */

@@ -3,7 +3,6 @@ import { EventMemory } from '../../native/event-memory.js';
 import { EVENT, EVENT_KIND, type FlatExtraKeys } from '../../native/seam.js';
 import type { KvEvent, StoredEvent } from '../types.js';
 import { blockExtras } from './block-extras.js';
-import { OtherBlockSize } from './other-block-size.js';
 import type { PlanContext, Planner } from './plan.js';
 
 /** One event in a memory of its own, with the extra keys that it has no place for. */
@@ -16,7 +15,7 @@ export interface TypedStep {
 const NO_TOKENS = new Uint32Array(0);
 const NO_HASHES = new BigUint64Array(0);
 
-/** Undefined: left out. Throws EventProblem, ERR_KVIDX_BLOCK_SIZE. */
+/** Undefined: left out. Throws EventProblem. */
 export function typedStep(event: KvEvent, planner: Planner, context: PlanContext): TypedStep | undefined {
   if (event.kind === 'stored') return storedStep(event, planner, context);
   if (event.kind === 'cleared') {
@@ -45,7 +44,8 @@ function storedStep(event: StoredEvent, planner: Planner, context: PlanContext):
   if (tokens === undefined) return step(EVENT_KIND.stored, tier, blockHashes, blockHashes.length);
 
   const { blockSize } = context;
-  const blocks = Math.floor(tokens.length / blockSize); // a partial last block has no seq hash
+  const blocks = Math.floor(tokens.length / blockSize);
+  planner.partial(blockHashes.length - blocks);
   if (blocks === 0) return undefined;
   const { salt, extraKeys } = blockExtras(event);
   const lora = event.loraName ?? loraOf(event.loraId, context.loraNames);
@@ -64,20 +64,22 @@ function storedStep(event: StoredEvent, planner: Planner, context: PlanContext):
   };
 }
 
-/** Of pairs of neighbours each block's own tokens; the one token ahead says only what the next block begins with. */
+/**
+ * Of pairs of neighbours each block's own tokens. That a last block also depends on the token ahead of it is left out, so
+ * that a prompt which goes on otherwise counts up to one block too many.
+ */
 function plainTokens({ tokens, isBigram }: StoredEvent): Uint32Array | undefined {
   return isBigram ? tokens?.subarray(0, -1) : tokens;
 }
 
 /** A block that stands alone tells no size, and may be partial. */
 function blockSizeOf({ blockSize }: StoredEvent, tokens: Uint32Array, own: number): number {
-  if (blockSize !== undefined) return blockSize;
-  if (tokens.length > own) throw new OtherBlockSize(tokens.length, own);
-  return own;
+  return blockSize ?? Math.max(tokens.length, own);
 }
 
 function loraOf(id: number | undefined, names: Readonly<Record<number, string>>): string | undefined {
-  return id === undefined ? undefined : (names[id] ?? String(id));
+  // Adapters are numbered from 1.
+  return id === undefined || id === 0 ? undefined : (names[id] ?? String(id));
 }
 
 function withParent(blockHashes: BigUint64Array, parentHash: bigint): BigUint64Array {

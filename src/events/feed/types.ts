@@ -34,7 +34,7 @@ export interface AppliedBlocks {
   readonly stored: number;
   /** Told again. */
   readonly duplicate: number;
-  /** Of `stored`, those without a resident path to the root: no query reaches them until the path is there. */
+  /** Of `stored`, those without a resident path to the root: no query reaches them, until they are told again behind it. */
   readonly orphaned: number;
   /** Stores that contradict what is known, or found no room within `maxBlocks`. */
   readonly rejected: number;
@@ -55,8 +55,12 @@ export interface AppliedCounts extends AppliedBlocks {
   readonly events: number;
   /** Of groups of layers other than the main attention, or of smaller attention windows: left out. */
   readonly otherGroups: number;
-  /** Of a medium that no tier is known for: left out, as is a partial block. */
+  /** Of a medium that no tier is known for: left out. */
   readonly unknownMediums: number;
+  /** Stores of another block size than the index has: left out. */
+  readonly otherBlockSizes: number;
+  /** Blocks, of TensorRT-LLM's JSON, that are not full: left out. */
+  readonly partialBlocks: number;
   /** Of a tag that is not known. */
   readonly unknownTags: number;
 }
@@ -84,10 +88,10 @@ export interface FollowedRankStats extends AppliedCounts {
   readonly lastEventMs: number | undefined;
   /** What that was later than the engine's own time of it, in ms: age on arrival, and the difference of the clocks. */
   readonly lagMs: number | undefined;
-  /** As in `DegradedReason`; undefined: the index has what the engine holds. */
+  /** Undefined: the index has what the engine holds, or the events come without numbers. */
   readonly degraded: DegradedReason | undefined;
   /** Tokens a block that the engine stores, where the index has another size and refuses them. */
   readonly refusedBlockSize: number | undefined;
-  /** The last media that no tier is known for. */
+  /** Media that no tier is known for, the first ones that came. */
   readonly refusedMediums: readonly string[];
 }

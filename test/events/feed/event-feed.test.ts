@@ -131,23 +131,28 @@ test('ranks are workers of their own, each with its own hashes', () => {
   expect(hits(index, two)).toEqual({ 'w0 3 gpu': 1 });
 });
 
-test('an engine of another block size is refused as a whole, by a typed error, and explain tells it', () => {
+test('an engine of another block size is refused by a typed error, and explain tells it; all else is applied', () => {
   const { index, feed } = feedOf();
   const engine = feed.follow('w0');
   const tokens = prompt(1, 4);
   const payload = batch(store([11], tokens.slice(0, 4)), store([21, 22], tokens, { block_size: 8 }));
+  const stored = expect.objectContaining({ stored: 1, otherBlockSizes: 1, events: 2 });
   expect(() => engine.apply(payload)).toThrow(
     expect.objectContaining({
       code: 'ERR_KVIDX_BLOCK_SIZE',
+      blockSize: 8,
+      applied: stored,
       message: expect.stringMatching(/blocks of 8 tokens, this index has blocks of 4/),
     }),
   );
-  expect(index.stats().blocks).toBe(0);
-  const { reason, message, workers } = index.explain({ tokens });
+  expect(hits(index, tokens)).toEqual({ 'w0 0 gpu': 1 });
+  const { reason, message, workers } = index.explain({ tokens: prompt(50, 1) });
   expect(reason).toBe('block-size-mismatch');
   expect(message).toContain('"w0" stores blocks of 8 tokens');
   expect(workers[0]!.refusedBlockSize).toBe(8);
-  expect(feed.stats()[0]).toMatchObject({ refusedBlockSize: 8, messages: 0 });
+  expect(feed.stats()[0]).toMatchObject({ refusedBlockSize: 8, messages: 1, otherBlockSizes: 1 });
+  engine.apply(batch(store([12], prompt(90, 1)))); // given the same block size
+  expect(feed.stats()[0]!.refusedBlockSize).toBeUndefined();
 });
 
 test('good events of a message with bad ones are applied', () => {
@@ -212,20 +217,23 @@ test('a worker that left and comes back starts empty, and messages of its former
   expect(hits(index, tokens)).toEqual({});
 });
 
-test('a worker that was removed from the index takes no events', () => {
+test('a worker that was removed from the index takes no events until it is followed anew, and stops nobody else', () => {
   const { index, feed } = feedOf();
   const engine = feed.follow('w0');
   engine.apply(batch(store([11], prompt(1, 1))));
+  feed.follow('w1').apply(batch(store([11], prompt(1, 1))));
   index.removeWorker('w0');
   expect(() => engine.apply(batch(remove([11])))).toThrow(
     expect.objectContaining({ code: 'ERR_KVIDX_UNKNOWN_WORKER' }),
   );
-  expect(feed.unfollow('w0')).toBe(true);
-  feed.follow('w0').apply(batch(store([11], prompt(1, 1))));
+  expect(feed.stats().map(({ worker }) => worker)).toEqual(['w1']);
+  feed.snapshot();
+  expect(feed.follow('w0').apply(batch(remove([11])))).toMatchObject({ unknown: 1 });
+  expect(hits(index, prompt(1, 1))).toEqual({ 'w1 0 gpu': 1 });
   index.close();
-  expect(() => feed.follow('w0').apply(batch())).toThrow(
-    expect.objectContaining({ code: 'ERR_KVIDX_CLOSED' }),
-  );
+  for (const call of [() => feed.follow('w0'), () => feed.stats(), () => feed.snapshot()]) {
+    expect(call).toThrow(expect.objectContaining({ code: 'ERR_KVIDX_CLOSED' }));
+  }
 });
 
 test('a worker with blocks of another origin is not taken over', () => {
@@ -292,15 +300,60 @@ test('a stream tells damage and clears, and a restart empties what it filled', (
   expect(apply(new Uint8Array(3))).toEqual({ isDamaged: true, isCleared: false });
   expect(apply(batch(store([1], [1])))).toEqual({ isDamaged: true, isCleared: false });
   expect(apply(batch(CLEARED))).toEqual({ isDamaged: false, isCleared: true });
+  for (const _ of [1, 2]) apply(batch(store([1], prompt(1, 2), { block_size: 8 }))); // told once
   expect(apply(batch(store([1], prompt(1, 2), { block_size: 8 })))).toEqual({
     isDamaged: false,
     isCleared: false,
   });
   expect(errors).toHaveLength(3);
   expect(errors[0]).toMatch(/^w0 0 /);
-  expect(sink.position).toEqual({ sequence: 4, check: 5n, degraded: undefined });
+  expect(sink.position).toEqual({ sequence: 6, check: 7n, degraded: undefined });
   expect(index.stats().blocks).toBe(1);
   sink.restarted();
   expect(index.stats().blocks).toBe(0);
   expect(sink.position).toBeUndefined();
+});
+
+test('of two streams that tell of one rank, the more serious mark shows', () => {
+  const { feed } = feedOf();
+  const [one, two] = [feed.sink('w0', 0), feed.sink('w0', 1)];
+  const message = { payload: batch(store([11], prompt(1, 1))), sequence: 0, check: 1n, receivedMs: 1 };
+  one.apply(message);
+  two.apply(message); // of rank 0, as it says
+  two.degraded('replay-too-short');
+  one.degraded('gap');
+  one.degraded(undefined);
+  expect(feed.stats().map(({ degraded }) => degraded)).toEqual(['replay-too-short', 'replay-too-short']);
+});
+
+test('events that arrive and are left out are told apart from those that do not arrive', () => {
+  const { index, feed } = feedOf();
+  const engine = feed.follow('w0');
+  engine.apply(batch(store([1], prompt(1, 1), { medium: 'TAPE' })));
+  const other = { group_idx: 3, kv_cache_spec_kind: 'mamba' };
+  engine.apply(batch(store([1], prompt(1, 1), other)));
+  const { reason, message } = index.explain({ tokens: prompt(1, 1) });
+  expect(reason).toBe('no-stores-yet');
+  expect(message).toContain('Events of "w0" arrive');
+  expect(message).toContain('media without a tier: TAPE; 1 event of other layers');
+});
+
+test('among many salts the namespace of the feed is not forgotten', () => {
+  const { index, feed } = feedOf({ namespace: { model: 'm' } });
+  const engine = feed.follow('w0');
+  engine.apply(batch(store([1], prompt(1, 1))));
+  for (let i = 0; i < 200; i++) engine.apply(batch(store([100 + i], prompt(5, 1), { cache_salt: `s${i}` })));
+  expect(index.explain({ tokens: prompt(1, 1) }).reason).toBe('namespace-differs');
+});
+
+test('memory that a large message took is given back', () => {
+  const { feed } = feedOf();
+  const engine = feed.follow('w0');
+  const large = (events: number) => pack([1.5, Array.from({ length: events }, () => ['Later']), 0]);
+  engine.apply(large(200_000));
+  const before = process.memoryUsage().arrayBuffers;
+  expect(engine.apply(large(400_000))).toMatchObject({
+    unknownTags: 400_000,
+  });
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(64 * 2 ** 20);
 });

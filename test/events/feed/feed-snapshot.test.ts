@@ -64,12 +64,13 @@ test('who followed before the restore must follow anew', () => {
   expect(feed.follow('w0').apply(batch(remove([11], { group_idx: 1 })))).toMatchObject({ removed: 1 });
 });
 
-test('a restored index alone takes no more events of before', () => {
+test('who followed an index that was restored alone must follow anew, and starts empty', () => {
   const { index, feed } = fed();
+  const engine = feed.follow('w0');
   index.restore(index.snapshot());
-  expect(() => feed.follow('w0').apply(batch())).toThrow(
-    expect.objectContaining({ code: 'ERR_KVIDX_UNKNOWN_WORKER' }),
-  );
+  expect(() => engine.apply(batch())).toThrow(expect.objectContaining({ code: 'ERR_KVIDX_UNKNOWN_WORKER' }));
+  feed.follow('w0').apply(batch());
+  expect(hits(index, tokens)).toEqual({});
 });
 
 function changed(

@@ -80,6 +80,30 @@ test('an identifier that is no digest, in a first block, is an item where it has
   expect(hits(index, one, { extraKeys, namespace: { salt: 'salt' } })).toEqual({ 'both 0 gpu': 1 });
 });
 
+test('a salt may look like a digest; a mere identifier is in other blocks as well', () => {
+  const digest = 'cd'.repeat(32);
+  const { index, feed } = feedOf();
+  feed.follow('salt').apply(batch(store([1], tokens.slice(0, 4), { extra_keys: [[digest]] })));
+  feed.follow('item').apply(batch(store([1, 2], tokens, { extra_keys: [[digest], [digest]] })));
+  expect(hits(index, tokens, { namespace: { salt: digest } })).toEqual({ 'salt 0 gpu': 1 });
+  const key = multimodalKey(digest);
+  const extraKeys = new Map([
+    [0, [key]],
+    [1, [key]],
+  ]);
+  expect(hits(index, tokens, { extraKeys })).toEqual({ 'item 0 gpu': 2 });
+});
+
+test('adapter 0 is none, and a number beside a name may be any', () => {
+  const { index, feed } = feedOf();
+  const engine = feed.follow('w0');
+  engine.apply(batch(['BlockStored', [1], null, tokens.slice(0, 4), 4, 0]));
+  expect(hits(index, tokens)).toEqual({ 'w0 0 gpu': 1 });
+  const named = store([2], tokens.slice(0, 4), { lora_id: 2 ** 40, lora_name: 'sql' });
+  expect(engine.apply(batch(named)).bad).toEqual([]);
+  expect(hits(index, tokens, { namespace: { lora: 'sql' } })).toEqual({ 'w0 0 gpu': 1 });
+});
+
 test('embeddings tell blocks apart, and a key that nobody knows makes the event a bad one', () => {
   const { index, feed } = feedOf();
   const engine = feed.follow('w0');

@@ -27,9 +27,20 @@ test('a hash that nobody knows cannot be resolved, and is counted', () => {
   const { index, feed } = feedOf();
   const engine = feed.follow('w0');
   expect(engine.apply(batch(offloaded([99])))).toMatchObject({ stored: 0, unresolved: 1 });
-  engine.apply(batch(store([11], tokens.slice(0, 4)), remove([11])));
+  engine.apply(batch(store([11], tokens.slice(0, 4)), CLEARED));
   expect(engine.apply(batch(offloaded([11])))).toMatchObject({ unresolved: 1 });
   expect(index.stats().blocks).toBe(0);
+});
+
+test('a block may be offloaded after it left the GPU: its hash is remembered for a while', () => {
+  const { index, feed } = feedOf();
+  const engine = feed.follow('w0');
+  engine.apply(batch(store([11, 12, 13], tokens)));
+  expect(engine.apply(batch(remove([11, 12, 13]), offloaded([11, 12])))).toMatchObject({
+    removed: 3,
+    stored: 2,
+  });
+  expect(hits(index, tokens)).toEqual({ 'w0 0 cpu': 2 });
 });
 
 test('a medium that is not known is refused, never taken for the GPU', () => {
@@ -83,6 +94,40 @@ test('of groups that no store told of, the first counts', () => {
   expect(hits(index, tokens)).toEqual({ 'w0 0 gpu': 1 });
 });
 
+test('of several groups with full attention the first that stores stands for all', () => {
+  const { index, feed } = feedOf();
+  const engine = feed.follow('w0');
+  const full = (group_idx: number) => ({ group_idx, kv_cache_spec_kind: 'full_attention' });
+  engine.apply(batch(store([11, 12, 13], tokens, full(0)), store([11, 12, 13], tokens, full(1))));
+  engine.apply(batch(remove([12], { group_idx: 1 })));
+  expect(hits(index, tokens)).toEqual({ 'w0 0 gpu': 3 });
+  engine.apply(
+    batch(
+      remove([12], { group_idx: 0 }),
+      store([12], tokens.slice(4, 8), { parent_block_hash: 11, ...full(1) }),
+    ),
+  );
+  expect(hits(index, tokens)).toEqual({ 'w0 0 gpu': 1 });
+});
+
+test("Mooncake's aliases: whichever list is filled, and never the root for a block that is none of the first", () => {
+  const { index, feed } = feedOf();
+  const engine = feed.follow('w0');
+  const event = (fields: object) => ({ event_type: 'stored', block_size: 4, medium: 'cpu', ...fields });
+  engine.apply(
+    batch(event({ block_hashes: [], seq_hashes: [11], token_ids: tokens.slice(0, 4), base_block_idx: 0 })),
+  );
+  expect(hits(index, tokens)).toEqual({ 'w0 0 cpu': 1 });
+  const { bad } = engine.apply(
+    batch(event({ seq_hashes: [12], token_ids: tokens.slice(4, 8), base_block_idx: 1 })),
+  );
+  expect(bad[0]!.problem).toMatch(/base_block_idx is 1, and no parent_hash/);
+  engine.apply(
+    batch(event({ seq_hashes: [12], token_ids: tokens.slice(4, 8), base_block_idx: 1, parent_hash: 11 })),
+  );
+  expect(hits(index, tokens)).toEqual({ 'w0 0 cpu': 2 });
+});
+
 test('a clear empties all tiers of the rank', () => {
   const { index, feed } = feedOf();
   const engine = feed.follow('w0');
@@ -125,7 +170,7 @@ test('blocks of TensorRT-LLM: the largest window, full blocks, moves between tie
       event(stored, 128),
     ),
   );
-  expect(applied).toMatchObject({ stored: 2, otherGroups: 1, bad: [] });
+  expect(applied).toMatchObject({ stored: 2, otherGroups: 1, partialBlocks: 2, bad: [] });
   expect(hits(index, tokens)).toEqual({ 'w0 2 gpu': 2 });
   engine.applyTensorRt(
     json(
@@ -146,6 +191,37 @@ test('blocks of TensorRT-LLM: the largest window, full blocks, moves between tie
     removed: 2,
   });
   expect(index.stats().blocks).toBe(0);
+});
+
+test('ids of TensorRT-LLM that jump mark the rank, an id told twice is one, lower ones are a new life', () => {
+  const { index, feed } = feedOf();
+  const engine = feed.follow('w0');
+  const stored = (event_id: number, block_hash: number, window_size = 4096) => ({
+    event_id,
+    window_size,
+    data: {
+      type: 'stored',
+      parent_hash: null,
+      blocks: [{ block_hash, tokens: tokens.slice(0, 4).map((token_id) => ({ token_id })), cache_level: 0 }],
+    },
+  });
+  const degraded = () => feed.stats()[0]!.degraded;
+  engine.applyTensorRt([stored(0, 1)]);
+  expect(engine.applyTensorRt([stored(0, 1)])).toMatchObject({ stored: 0, duplicate: 0 });
+  expect(degraded()).toBeUndefined();
+  engine.applyTensorRt([stored(5, 2)]);
+  expect(degraded()).toBe('replay-too-short');
+  const { feed: restored } = feedOf();
+  restored.restore(feed.snapshot());
+  expect(restored.stats()[0]!.degraded).toBe('replay-too-short');
+  expect(restored.follow('w0').applyTensorRt([stored(6, 3, 128)])).toMatchObject({
+    otherGroups: 1,
+    stored: 0,
+  });
+  expect(engine.applyTensorRt([stored(0, 9, 2048)])).toMatchObject({ cleared: 1, stored: 1 });
+  expect(degraded()).toBeUndefined();
+  expect(hits(index, tokens)).toEqual({ 'w0 0 gpu': 1 });
+  expect(feed.stats()[0]!.names).toBe(1);
 });
 
 test('a worker of a router may be followed: its tiers count for it', () => {
