@@ -9,6 +9,7 @@ import {
   type VllmScheme,
   vllmHashes,
 } from './engine/vllm.js';
+import type { ExtraKeys } from './extra-keys.js';
 import { MAX_BLOCK_SIZE } from './limits.js';
 
 /**
@@ -41,12 +42,13 @@ export interface EngineHasher {
    * The hash of each full block as the engine's events name it: `Uint32Array[n] → BigUint64Array[⌊n / blockSize⌋]`.
    * vLLM: the last 8 bytes of the block's digest, big-endian. SGLang: the first 8; its events say them signed, here
    * they are u64, two's complement. Dynamo: its router's seq hash. A plain array of token ids is accepted and copied.
-   * Throws ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_OUT_OF_RANGE (a token).
+   * `items`, only of `dynamo`: the hashes of the multimodal items of blocks, as its own events have them.
+   * Throws ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_OUT_OF_RANGE (a token, an item, or items of another scheme).
    */
-  hashes(tokens: Uint32Array | readonly number[]): BigUint64Array;
+  hashes(tokens: Uint32Array | readonly number[], items?: ExtraKeys): BigUint64Array;
 }
 
-type Hashes = (tokens: Uint32Array) => BigUint64Array;
+type Hashes = (tokens: Uint32Array, items: ExtraKeys | undefined) => BigUint64Array;
 type Option = keyof EngineHasherOptions;
 
 const VLLM_OPTIONS: readonly Option[] = ['blockSize', 'seed', 'loraName', 'cacheSalt'];
@@ -61,8 +63,8 @@ const OPTIONS: Readonly<Record<EngineHashScheme, readonly Option[]>> = {
 const SCHEMES = Object.keys(OPTIONS) as EngineHashScheme[];
 
 /**
- * What an engine calls the blocks of prompts without images or prompt embeddings, for who matches its events by hash
- * alone. A hasher is for one LoRA adapter, salt and namespace; those of xxhash and Dynamo hold WebAssembly memory: keep
+ * What an engine calls the blocks of prompts without prompt embeddings and (but for Dynamo) without images, for who matches
+ * its events by hash alone. A hasher is for one LoRA adapter, salt and namespace; those of xxhash and Dynamo hold WebAssembly memory: keep
  * them. Hybrid models of vLLM whose groups have other block sizes, EAGLE pairs of SGLang and its LoRA adapters are not
  * covered. Rejects with ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_OUT_OF_RANGE: also an option that the scheme has not,
  * and where vLLM pickles, a text above 255 bytes or a LoRA name and a salt at once, whose bytes are not certain.
@@ -77,7 +79,15 @@ export async function createEngineHasher(
   const { blockSize = isVllmScheme(scheme) ? VLLM_BLOCK_SIZE : undefined } = checked;
   const size = checkInteger(`blockSize of ${scheme}`, blockSize, 1, MAX_BLOCK_SIZE);
   const hashes = await createHashes(scheme, size, checked);
-  return { scheme, blockSize: size, hashes: (tokens) => hashes(checkTokens(tokens)) };
+  return {
+    scheme,
+    blockSize: size,
+    hashes(tokens, items) {
+      if (items !== undefined && scheme !== 'dynamo')
+        throw outOfRange('items', `omitted for ${scheme}`, items);
+      return hashes(checkTokens(tokens), items);
+    },
+  };
 }
 
 async function createHashes(
@@ -98,7 +108,7 @@ async function createHashes(
   }
   const cacheNamespace = checkText('cacheNamespace', options.cacheNamespace);
   const dynamo = await createDynamoHashes(blockSize, { loraName, cacheNamespace });
-  return (tokens) => dynamo.seqHashes(dynamo.localHashes(tokens));
+  return (tokens, items) => dynamo.seqHashes(dynamo.localHashes(tokens, items));
 }
 
 /** Refuses what the scheme would ignore: its hashes would be those of another prompt. */

@@ -204,6 +204,17 @@ describe('hashes of Dynamo', () => {
     expect(u64(await hashesOf('dynamo', { blockSize: 4, ...salt }, upTo(12)))).toEqual(seq);
   });
 
+  it('of blocks with multimodal items are those of its router, whatever the order of the items', async () => {
+    const hasher = await createEngineHasher('dynamo', { blockSize: 4 });
+    expect(u64(hasher.hashes([1, 2, 3, 4], new Map([[0, [42n]]])))).toEqual(['14000361058806882387']);
+    const both = (keys: bigint[]) => u64(hasher.hashes(upTo(12), new Map([[1, keys]])));
+    expect(both([7n, 5n])).toEqual(both([5n, 7n]));
+    expect(both([7n])[0]).toBe(u64(hasher.hashes(upTo(12)))[0]);
+    expect(new Set([...both([7n]), ...both([5n])]).size).toBe(5);
+    const other = await createEngineHasher('sglang', { blockSize: 4 });
+    expect(() => other.hashes([1, 2, 3, 4], new Map())).toThrow(RangeError);
+  });
+
   it('hold for blocks beyond the short inputs of XXH3, seeded or not', async () => {
     const salt = { loraName: 'adapter-a', cacheNamespace: 'tenant-a' };
     expect(u64(await hashesOf('dynamo', { blockSize: 128 }, upTo(256)))).toEqual([

@@ -1,7 +1,9 @@
+import { type ExtraKeys, flattenExtraKeys } from '../extra-keys.js';
 import { createXxh3 } from './digest.js';
 import { tokenBytes } from './token-bytes.js';
 
 const SEED = 1337n;
+const NO_BYTES = new Uint8Array(0);
 
 export interface DynamoSalt {
   readonly loraName?: string | undefined;
@@ -9,8 +11,11 @@ export interface DynamoSalt {
 }
 
 export interface DynamoHashes {
-  /** `Uint32Array[n] → BigUint64Array[⌊n / blockSize⌋]`: XXH3-64 of a block's u32le tokens, seeded by the salt. */
-  localHashes(tokens: Uint32Array): BigUint64Array;
+  /**
+   * `Uint32Array[n] → BigUint64Array[⌊n / blockSize⌋]`: XXH3-64 of a block's u32le tokens ‖ u64le hashes of its multimodal
+   * items, ascending, seeded by the salt.
+   */
+  localHashes(tokens: Uint32Array, items?: ExtraKeys): BigUint64Array;
   /** Of a chain's local hashes: its first, then XXH3-64 of u64le previous seq hash ‖ u64le local hash, seed 1337. */
   seqHashes(localHashes: BigUint64Array): BigUint64Array;
 }
@@ -20,10 +25,16 @@ export async function createDynamoHashes(blockSize: number, salt: DynamoSalt): P
   const localHash = await createXxh3(await localSeed(salt));
   const seqHash = await createXxh3(SEED);
   return {
-    localHashes(tokens) {
+    localHashes(tokens, items) {
       const hashes = new BigUint64Array(Math.floor(tokens.length / blockSize));
+      const extra = flattenExtraKeys(items, 0, hashes.length);
+      let next = 0; // of extra
       for (let i = 0; i < hashes.length; i++) {
-        hashes[i] = localHash(tokenBytes(tokens.subarray(i * blockSize, (i + 1) * blockSize)));
+        const bytes = tokenBytes(tokens.subarray(i * blockSize, (i + 1) * blockSize));
+        const from = next;
+        while (extra?.blocks[next] === i) next++;
+        const keys = extra && next > from ? keyBytes(extra.keys.subarray(from, next)) : NO_BYTES;
+        hashes[i] = localHash(keys.length === 0 ? bytes : Buffer.concat([bytes, keys]));
       }
       return hashes;
     },
@@ -48,4 +59,8 @@ async function localSeed({ loraName, cacheNamespace }: DynamoSalt): Promise<bigi
   if (loraName !== undefined) seed += (await createXxh3(0n))(Buffer.from(loraName, 'utf8'));
   if (cacheNamespace !== undefined) seed += (await createXxh3(1n))(Buffer.from(cacheNamespace, 'utf8'));
   return BigInt.asUintN(64, seed);
+}
+
+function keyBytes(keys: BigUint64Array): Uint8Array {
+  return new Uint8Array(keys.buffer, keys.byteOffset, keys.byteLength);
 }
