@@ -14,18 +14,18 @@ export interface Marked extends Pick<AppliedJson, 'refused_block_size' | 'refuse
 /** What a mark means, and what to do. */
 const MEANINGS: Record<DegradedReason | 'not connected', string> = {
   'not connected':
-    'nothing answers at the endpoint; it is tried again for ever. Is the engine up, and its port reachable from here?',
+    'nothing answers at the endpoint, which is tried again until the end (with --bind: no engine has connected yet). Is the engine up, and its port reachable from here?',
   'late-start':
-    'the first messages were not heard, and no replay gave them: blocks stored before may be missing, until the engine clears its cache or begins anew. Give --replay where the engine has a replay endpoint, or the engine a larger buffer_steps.',
+    'the first messages were not heard, and no replay gave them: blocks stored before may be missing, until the engine clears its cache or begins anew. Without --replay all that was sent before is lost; else its endpoint did not answer in time, or buffer_steps of the engine no longer reaches back.',
   gap: 'messages are missing, and asked for.',
   'replay-too-short':
-    'messages are missing that cannot be had any more, until the engine clears its cache or begins anew. Without --replay all that is missed is lost; else give the engine a larger buffer_steps.',
+    'messages are missing that cannot be had any more, until the engine clears its cache or begins anew. Without --replay all that is missed is lost; else its endpoint did not answer in time, or buffer_steps of the engine is too small.',
   'replay-failed':
-    'messages are missing, and the replay endpoint does not answer; it is asked again. Is --replay right, and its port reachable?',
+    'the replay endpoint does not answer, so that nothing tells what is missing; it is asked again. Is --replay right (not the endpoint of the events), and its port reachable?',
   damaged:
     'a message or event could not be read, so that blocks may be missing or outlived, until the engine clears its cache or begins anew.',
   unconfirmed:
-    'nothing tells yet that the engine holds what is known: no message was heard, or none since the connection was lost.',
+    'nothing tells yet that the engine holds what is known: no message was heard, or none since the connection was lost. Without --replay it takes one.',
 };
 
 export function marksOf({ connected, degraded, refused_block_size, refused_mediums }: Marked): Mark[] {

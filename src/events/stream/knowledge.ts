@@ -5,7 +5,7 @@ import type { DegradedReason, StreamEffect } from './types.js';
  * first of
  *
  *   damaged, replay-too-short, late-start    until the engine clears its cache or begins anew
- *   unconfirmed, replay-failed, gap          may end at any time
+ *   replay-failed, unconfirmed, gap          may end at any time
  *
  * in that order: first what lasts, so that a stream that goes on from the reason last told forgets nothing (what may end is
  * found out again by asking); in either line first what may be more wrong.
@@ -46,8 +46,8 @@ export class Knowledge {
   reason(isMissing: boolean, isFailing: boolean): DegradedReason | undefined {
     if (this.#isDamaged) return 'damaged';
     if (this.#lost !== undefined) return this.#lost;
+    if (isFailing && (this.isUnconfirmed || isMissing)) return 'replay-failed';
     if (this.isUnconfirmed) return 'unconfirmed';
-    if (!isMissing) return undefined;
-    return isFailing ? 'replay-failed' : 'gap';
+    return isMissing ? 'gap' : undefined;
   }
 }

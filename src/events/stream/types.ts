@@ -29,8 +29,8 @@ export const DEGRADED_REASONS = [
   'damaged',
   'replay-too-short',
   'late-start',
-  'unconfirmed',
   'replay-failed',
+  'unconfirmed',
   'gap',
 ] as const;
 
@@ -39,7 +39,7 @@ export const DEGRADED_REASONS = [
  * - `late-start`: its first messages were not heard, and no replay gave them
  * - `gap`: messages are missing; those that can be had are being asked for
  * - `replay-too-short`: messages are missing that the engine no longer has, never sent, or did not give in time
- * - `replay-failed`: messages are missing, and the replay endpoint does not answer (it is asked again)
+ * - `replay-failed`: the replay endpoint does not answer, and only it could tell what is missing (it is asked again)
  * - `damaged`: a message or event could not be read
  * - `unconfirmed`: nothing tells that the engine still holds what is known: it was not heard yet, the connection was lost, or
  *   the engine no longer knows the last message that was heard

@@ -1,4 +1,4 @@
-import { invalidArgType } from '../../errors.js';
+import { invalidArgType, outOfRange } from '../../errors.js';
 import { guarded } from '../../guarded.js';
 import { checkBoolean, checkFunction, checkInteger, checkName, checkOptions } from '../../validate.js';
 import { checkStreamOptions, type StreamSettings } from '../stream/settings.js';
@@ -48,7 +48,7 @@ export function checkFollowOptions(worker: string, options: FollowOptions): Stre
   checkInteger('ranks', ranks, 1, MAX_RANK + 1 - firstRank);
   if (topic !== '') checkName('topic', topic);
   const isBound = checkBoolean('bind', bind);
-  return Array.from({ length: ranks }, (_, i) => {
+  const places = Array.from({ length: ranks }, (_, i) => {
     const dpRank = firstRank + i;
     return {
       worker,
@@ -60,4 +60,18 @@ export function checkFollowOptions(worker: string, options: FollowOptions): Stre
       isBound,
     };
   });
+  checkApart(places, ranks);
+  return places;
+}
+
+/** Ports of ranks rise by one: those of events and of replays must not meet. */
+function checkApart(places: readonly StreamPlace[], ranks: number): void {
+  const published = new Set(places.map(({ endpoint }) => endpoint));
+  const met = places.find(
+    ({ replayEndpoint }) => replayEndpoint !== undefined && published.has(replayEndpoint),
+  );
+  if (met === undefined) return;
+  const expected =
+    ranks === 1 ? 'another one than the endpoint' : `at least ${ranks} ports away from the endpoint`;
+  throw outOfRange('replayEndpoint', expected, met.replayEndpoint);
 }

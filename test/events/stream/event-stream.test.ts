@@ -235,12 +235,12 @@ describe('a replay that fails', () => {
     expect(sink.take()).toBe('');
   });
 
-  it('in the middle leaves the rest unconfirmed', () => {
+  it('in the middle leaves the rest to be asked for again', () => {
     const { sink, stream, asked } = settledTrial(5);
     stream.tick(2000);
     for (const n of [4, 5]) stream.replayed(n, batch(n), 2000);
     stream.replayFailed(2001);
-    expect(sink.take()).toBe('5 unconfirmed');
+    expect(sink.take()).toBe('5 replay-failed');
     stream.tick(3001);
     expect(asked).toEqual([4, 5]);
     replay(stream, [5, 6], 0, 3002);
@@ -494,7 +494,7 @@ describe('an unconfirmed stream', () => {
     stream.resumed(20);
     stream.live(5, batch(5), 30);
     for (let ms = 100; ms <= 10_100; ms += 100) stream.tick(ms);
-    expect(sink.take()).toBe('unconfirmed 5');
+    expect(sink.take()).toBe('unconfirmed replay-failed 5');
     stream.live(6, batch(6), 10_200);
     expect(sink.take()).toBe('6 ok');
   });

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { endpointOfRank } from '../../../src/events/zmq/endpoint.js';
+import { checkFollowOptions } from '../../../src/events/zmq/options.js';
 
 it.each([
   ['tcp://10.0.0.1:5557', 0, 'tcp://10.0.0.1:5557'],
@@ -45,3 +46,20 @@ it('says that it is no wildcard', () => {
   expect(told('tcp://[::]:5557')).toThrow(/with the host to connect to in place of \[::\]/);
   expect(told('ipc://*')).toThrow(/with the path to connect to in place of \*/);
 });
+
+it.each([
+  [1, 5557, 5557],
+  [2, 5557, 5558],
+  [8, 5557, 5564],
+  [8, 5564, 5557],
+])(
+  '%i ranks that publish from port %i on and replay from %i on would meet: refused',
+  (ranks, port, replayPort) => {
+    const at = (first: number) => `tcp://127.0.0.1:${first}`;
+    const options = (first: number) => ({ endpoint: at(port), replayEndpoint: at(first), ranks });
+    expect(() => checkFollowOptions('w', options(replayPort))).toThrow(
+      expect.objectContaining({ code: 'ERR_KVIDX_OUT_OF_RANGE' }),
+    );
+    expect(checkFollowOptions('w', options(port + ranks))).toHaveLength(ranks);
+  },
+);
