@@ -67,21 +67,22 @@ export class LateFeed {
   #open(blockSize: number): EventFeed {
     this.#index = new KvIndex({ blockSize });
     this.#feed = new EventFeed(this.#index, {
-      onError: (error, worker, dpRank) => this.#tell(worker, dpRank, error.message),
+      onError: (error, worker, dpRank) => this.tell(worker, dpRank, error.message),
     });
     return this.#feed;
   }
 
   #effectOf({ payload, sequence }: StreamMessage, worker: string, dpRank: number): StreamEffect {
     const batch = decoded(payload);
-    if (batch === undefined) this.#tell(worker, dpRank, `message ${sequence} is no batch of events`);
+    if (batch === undefined) this.tell(worker, dpRank, `message ${sequence} is no batch of events`);
     if (batch === undefined) return LOST;
     const { events, bad } = batch;
-    if (bad[0]) this.#tell(worker, dpRank, `event ${bad[0].index} of message ${sequence}: ${bad[0].problem}`);
+    if (bad[0]) this.tell(worker, dpRank, `event ${bad[0].index} of message ${sequence}: ${bad[0].problem}`);
     return { isDamaged: bad.length > 0, isCleared: events.some(({ kind }) => kind === 'cleared') };
   }
 
-  #tell(worker: string, dpRank: number, problem: string): void {
+  /** Something was wrong with a rank. */
+  tell(worker: string, dpRank: number, problem: string): void {
     this.problems.set(rankKey(worker, dpRank), problem);
   }
 }

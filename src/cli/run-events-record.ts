@@ -11,6 +11,7 @@ import { mib } from './format.js';
 import { liveLine } from './live-text.js';
 import { print } from './print.js';
 import { printable } from './printable.js';
+import { ToldTroubles } from './told-troubles.js';
 
 const DRAW_MS = 250;
 
@@ -23,10 +24,16 @@ export async function runEventsRecord(
   const ending = new Ending(flags.for);
   const recorder = await EventRecorder.open(file, { onError: () => ending.end() });
   let streams: readonly StreamStatus[] = [];
+  const line = liveLine();
+  const troubles = new ToldTroubles((told) => {
+    line.clear();
+    process.stderr.write(`${told}\n`);
+  });
   try {
     const { messages = Number.POSITIVE_INFINITY } = flags;
-    const subscriber = await ZmqSubscriber.open(upTo(messages, recorder, ending));
-    const line = liveLine();
+    const subscriber = await ZmqSubscriber.open(upTo(messages, recorder, ending), {
+      onError: ({ message }, worker, dpRank) => troubles.add(worker, dpRank, message),
+    });
     try {
       for (const { worker, follow } of engines) subscriber.follow(worker, follow);
       while (!ending.isOver) {
@@ -47,7 +54,8 @@ export async function runEventsRecord(
   process.stderr.write(
     `${file}: ${written(recorder)}; ${streams.map(streamText).join('; ')}${notes.join('')}\n`,
   );
-  if (flags.json) await print([`${JSON.stringify(recordedJson(file, recorder, streams), null, 2)}\n`]);
+  if (flags.json)
+    await print([`${JSON.stringify(recordedJson(file, recorder, streams, troubles), null, 2)}\n`]);
 }
 
 /** Ends with the last message that is wanted; what comes in the same moment is left out. */
@@ -69,7 +77,12 @@ function upTo(messages: number, recorder: EventRecorder, ending: Ending): Stream
 
 const WANTED_NO_MORE = { isDamaged: false, isCleared: false } as const;
 
-function recordedJson(file: string, recorder: EventRecorder, streams: readonly StreamStatus[]) {
+function recordedJson(
+  file: string,
+  recorder: EventRecorder,
+  streams: readonly StreamStatus[],
+  troubles: ToldTroubles,
+) {
   return {
     recording: file,
     messages: recorder.messages,
@@ -86,6 +99,8 @@ function recordedJson(file: string, recorder: EventRecorder, streams: readonly S
       restarts: stream.restarts,
       replayed_messages: stream.replayedMessages,
       damaged: stream.damaged,
+      dropped: stream.dropped,
+      problem: troubles.lastOf(stream.worker, stream.dpRank) ?? null,
     })),
   };
 }

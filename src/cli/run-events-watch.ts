@@ -15,7 +15,9 @@ const WIDTH = 110;
 
 export async function runEventsWatch(engines: readonly Engine[], flags: EventsWatchFlags): Promise<void> {
   const feed = new LateFeed(flags.blockSize);
-  const subscriber = await ZmqSubscriber.open(feed);
+  const subscriber = await ZmqSubscriber.open(feed, {
+    onError: (error, worker, dpRank) => feed.tell(worker, dpRank, error.message),
+  });
   const ending = new Ending(flags.for);
   try {
     for (const { worker, follow } of engines) subscriber.follow(worker, follow);

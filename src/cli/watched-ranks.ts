@@ -23,6 +23,8 @@ export interface WatchedRankJson extends AppliedJson {
   readonly replayed_messages: number;
   readonly damaged: number;
   readonly held_messages: number;
+  /** Found no room to be held. */
+  readonly dropped: number;
   /** What was wrong last. */
   readonly problem: string | null;
 }
@@ -80,6 +82,7 @@ export class WatchedRanks {
       replayed_messages: stream?.replayedMessages ?? 0,
       damaged: stream?.damaged ?? 0,
       held_messages: stream?.heldMessages ?? 0,
+      dropped: stream?.dropped ?? 0,
       problem: this.#feed.problems.get(key) ?? null,
       ...applied,
     };

@@ -1,9 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import type { EventsApplied } from '../../src/cli/run-events-apply.js';
 import type { WatchedJson } from '../../src/cli/watched-ranks.js';
 import { encodeBatch } from '../../src/events/fake/index.js';
@@ -87,6 +87,20 @@ function listen(port: number) {
     server.once('error', () => resolve(undefined));
     server.listen(port, '127.0.0.1', () => resolve(server));
   });
+}
+
+/** Somebody who greets as ZeroMQ does, with a mechanism that nobody knows. */
+async function strangeServer(): Promise<string> {
+  const greeting = Buffer.alloc(64);
+  greeting.set([0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 0]);
+  greeting.write('BOGUS', 12);
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.write(greeting);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return `tcp://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 interface FakeJson {
@@ -219,6 +233,26 @@ describe('kvidx events', () => {
     expect(stdout).toMatch(/│ worker │ +state │ events\/s │ blocks\/s │ +gpu │ +lag │ +age │ gaps │/);
     expect(stdout).toMatch(/│ none +│ not connected │/);
     expect(stdout).toMatch(/\nnot connected: nothing answers at the endpoint/);
+  });
+
+  it('watch and record say what is wrong with a connection, record once', async () => {
+    const stranger = await strangeServer();
+    const watch = start('watch', `w=${stranger}`, '--interval', '0.1');
+    await watch.until(({ stdout }) => (/\nw rank 0, last: tcp:/.test(stdout) ? true : undefined));
+    await watch.stop();
+    const json = start('watch', stranger, '--interval', '0.1', '--json');
+    const line = await json.until(({ stdout }) => {
+      const last = lastLine(stdout);
+      return last?.ranks[0]?.problem ? last : undefined;
+    });
+    await json.stop();
+    expect(line.ranks).toMatchObject([{ problem: expect.stringContaining(stranger), dropped: 0 }]);
+    const file = join(folder, 'strange.kvev');
+    const recorded = await kvidx(['events', 'record', file, `w=${stranger}`, '--for', '2.5', '--json']);
+    expect(recorded.stderr.match(/^w rank 0: .*$/gm)).toEqual([expect.stringContaining(stranger)]);
+    expect(JSON.parse(recorded.stdout).ranks).toMatchObject([
+      { connected: false, dropped: 0, problem: expect.stringContaining(stranger) },
+    ]);
   });
 
   it('watch ends by itself after --for seconds', async () => {
@@ -388,6 +422,8 @@ describe('kvidx events, misused', () => {
     ['an unknown scheme', ['watch', 'udp://127.0.0.1:5557'], /tcp:\/\/host:port, ipc:\/\/path/],
     ['no port', ['watch', 'tcp://127.0.0.1'], /tcp:\/\/host:port/],
     ['all hosts', ['watch', 'tcp://*:5557'], /host to connect to in place of \*/],
+    ['any address', ['watch', 'tcp://0.0.0.0:5557'], /host to connect to in place of 0\.0\.0\.0/],
+    ['any address for replays', ['watch', A, '--replay', 'tcp://[::]:1'], /to connect to in place of \[::\]/],
     ['a port beyond the last', ['watch', 'tcp://127.0.0.1:65535', '--ranks', '2'], /port from 1 to 65535/],
     ['one engine twice', ['watch', A, A], /two engines are called 127\.0\.0\.1:5557: name them/],
     ['more replays than engines', ['watch', A, '--replay', A, '--replay', A], /given 2 times, for 1 engines/],

@@ -118,13 +118,15 @@ export class FollowedStream {
 
   #fail(error: Error): void {
     this.#trouble(error);
+    // What else the socket tells, a connection above all, is worth nothing.
+    this.#shut();
     this.#reopenMs = this.#settings.now() + REOPEN_MS;
     this.#disconnected();
   }
 
   #reopen(nowMs: number): void {
     this.#trouble(new Error(`the connection was given up, and is made anew (${this.#suspicion})`));
-    this.#former = Promise.all([this.#former, this.#live.close()]);
+    this.#shut();
     try {
       this.#live = new LiveSocket(this.#zeromq, this.#place, this.#settings);
       this.#reopenMs = undefined;
@@ -133,6 +135,10 @@ export class FollowedStream {
       this.#trouble(error as Error);
       this.#reopenMs = nowMs + REOPEN_MS;
     }
+  }
+
+  #shut(): void {
+    this.#former = Promise.all([this.#former, this.#live.close()]);
   }
 
   /** It is tried again all the time, and may fail for ever in the same way. */

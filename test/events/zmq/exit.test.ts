@@ -25,9 +25,12 @@ test('a subscriber that is closed, whatever it waited for, lets its process end'
   const module = pathToFileURL(join(folder, 'src/events/zmq/zmq-subscriber.js')).href;
   const engine = await Engine.start();
   engine.isAnswering = false;
-  const nobody = `tcp://127.0.0.1:${await freePort()}`;
+  const nobody = async () => `tcp://127.0.0.1:${await freePort()}`;
   const { endpoint, replayEndpoint } = engine;
-  const followed = { a: { endpoint, replayEndpoint }, b: { endpoint: nobody, replayEndpoint: nobody } };
+  const followed = {
+    a: { endpoint, replayEndpoint },
+    b: { endpoint: await nobody(), replayEndpoint: await nobody() },
+  };
   const script = `
     const { ZmqSubscriber } = await import(${JSON.stringify(module)});
     const sink = { apply: () => ({ isDamaged: false, isCleared: false }), restarted() {}, degraded() {} };
