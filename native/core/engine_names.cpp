@@ -58,6 +58,7 @@ void EngineNames::store(Call call, const Event& event, int32_t parent_at, std::s
   claims_.resize(n);
   ask_ahead(call.told, event.name_at);
   seq_hashes(tokens, call.told.block_size, start.seed, call.told.extra, seqs_);
+  call.index.prefetch(SeqSpan(seqs_).first(std::min(n, kAhead)));
   const bool is_plain = claim(call.told, event, false);
   if (!is_plain) {
     release_others(call, event);

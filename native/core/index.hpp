@@ -162,6 +162,10 @@ class Index {
   // Residency
   // -----------------------------------------------------------------------------------------------------
   Status store(SlotRef, SeqSpan seq, Parent parent, double now_ms, FeedResult&);
+  /// Asks for the table lines that calls with these blocks look up, for who has other work before.
+  void prefetch(SeqSpan seq) const {
+    for (const SeqHash hash : seq) table_.prefetch(hash);
+  }
   Status remove(SlotRef, SeqSpan seq, FeedResult&);
   /// A full report: the slot holds exactly these chains, one copy of each block.
   Status replace(SlotRef, std::span<const ToldChain>, double now_ms, FeedResult&);
@@ -426,6 +430,7 @@ class Index {
   std::vector<Range> ranges_, parts_;
   std::vector<CallRange> newcomers_;  // of the call: what it made resident or owned
   bool resident_path_ = true;         // of the call that place() read last
+  BlockRef parent_at_;                // of the same: where its parent was, if told by hash and known
   mutable std::vector<uint32_t> lead_;
   mutable PrefixWeights::Room pieces_;
 };

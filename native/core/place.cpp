@@ -29,6 +29,7 @@ Parent Index::predecessor(BlockRef ref) const {
 bool Index::place(SeqSpan seq, Parent parent) {
   placed_.clear();
   resident_path_ = true;
+  parent_at_ = parent.kind == PredKind::kHash ? table_.find(runs_, parent.hash) : BlockRef{};
   try {
     Parent told = parent;
     bool learns = false;
@@ -73,7 +74,7 @@ bool Index::place_fresh(SeqSpan seq, uint64_t& i, Parent told) {
   if (!placed_.empty()) {
     tail = {placed_.back().run, pos(placed_.back().end() - 1u)};
   } else if (told.kind == PredKind::kHash) {
-    tail = table_.find(runs_, told.hash);
+    tail = parent_at_;  // the call's first block
   }
   const uint64_t rest = seq.size() - i;
   placed_.push_back({{i, 0, kNoRun, 0}, true, false});
@@ -142,8 +143,10 @@ bool Index::climb(Parent parent) {
   if (parent.kind == PredKind::kUnknown && !placed_.front().fresh) {
     up = predecessor({placed_.front().run, placed_.front().at});
   }
+  // A parent that was not known may have been entered by this very call.
+  BlockRef ref = parent_at_;
   while (up.kind == PredKind::kHash) {
-    const BlockRef ref = table_.find(runs_, up.hash);
+    if (!ref.found()) ref = table_.find(runs_, up.hash);
     if (!ref.found()) break;
     const Run& run = runs_[ref.run];
     if (tells) {
@@ -157,6 +160,7 @@ bool Index::climb(Parent parent) {
       resident_path_ = ranges_.empty();
     }
     up = {run.pred_kind, run.pred};
+    ref = {};
   }
   resident_path_ &= up.kind == PredKind::kRoot;
   return true;
