@@ -51,10 +51,10 @@ export class FeedStream implements StreamSink {
     return [...this.#ranks].map(({ dpRank }) => dpRank);
   }
 
-  apply({ payload, sequence, check, receivedMs }: StreamMessage): StreamEffect {
+  apply({ payload, sequence, check, receivedMs, isReplayed = false }: StreamMessage): StreamEffect {
     this.#last = { sequence, check };
     try {
-      const message = this.#engine.applyMessage(payload, { dpRank: this.dpRank, nowMs: receivedMs });
+      const message = this.#engine.applyMessage(payload, this.dpRank, receivedMs, isReplayed);
       this.#meet(message.dpRank);
       const { bad, isCleared } = message;
       if (bad.length > 0)

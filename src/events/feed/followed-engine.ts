@@ -37,14 +37,16 @@ export class FollowedEngine {
    * was applied, and the error has what `apply` would have answered as `applied`.
    */
   apply(payload: Uint8Array, options?: ApplyOptions): AppliedEvents {
-    return this.#unlessRefused(this.applyMessage(payload, readOptions(options)));
+    const { dpRank, nowMs } = readOptions(options);
+    return this.#unlessRefused(this.applyMessage(payload, dpRank, nowMs, false));
   }
 
-  /** @internal */
-  applyMessage(payload: Uint8Array, { dpRank, nowMs }: Required<ApplyOptions>): Tally {
+  /** @internal `isReplayed`: how late it is says nothing. */
+  applyMessage(payload: Uint8Array, dpRank: number, nowMs: number, isReplayed: boolean): Tally {
     const reader = this.#reader;
     if (reader.read(checkBytes(payload, 'payload'))) {
       const message = new Tally(reader.dpRank ?? dpRank, reader.timestampMs);
+      message.isReplayed = isReplayed;
       const rank = this.#rank(message.dpRank);
       rank.check();
       rank.carryOut(message, rank.planner.planRead(message, reader), reader.memory, nowMs);
@@ -53,7 +55,9 @@ export class FollowedEngine {
     }
     const decoded = decodeEventBatch(payload);
     const { timestampMs, events, unknown, bad } = decoded;
-    const message = this.#applyTyped(decoded.dpRank ?? dpRank, nowMs, timestampMs, events);
+    const message = new Tally(decoded.dpRank ?? dpRank, timestampMs);
+    message.isReplayed = isReplayed;
+    this.#applyTyped(message, nowMs, events);
     message.addUntyped(unknown, bad);
     return message;
   }
@@ -61,7 +65,9 @@ export class FollowedEngine {
   /** Applies events that were decoded elsewhere. Errors as `apply`. */
   applyEvents(events: readonly KvEvent[], options?: ApplyOptions): AppliedEvents {
     const { dpRank, nowMs } = readOptions(options);
-    return this.#unlessRefused(this.#applyTyped(dpRank, nowMs, undefined, events));
+    const message = new Tally(dpRank, undefined);
+    this.#applyTyped(message, nowMs, events);
+    return this.#unlessRefused(message);
   }
 
   /**
@@ -97,7 +103,8 @@ export class FollowedEngine {
       sum.otherGroups += events.length;
       return;
     }
-    const message = this.#applyTyped(rank.dpRank, nowMs, undefined, events);
+    const message = new Tally(rank.dpRank, undefined);
+    this.#applyTyped(message, nowMs, events);
     sum.add(message);
     sum.addBad(message.bad.map(({ problem }) => ({ index: eventId, problem })));
   }
@@ -195,17 +202,10 @@ export class FollowedEngine {
     return rank;
   }
 
-  #applyTyped(
-    dpRank: number,
-    nowMs: number,
-    timestampMs: number | undefined,
-    events: readonly KvEvent[],
-  ): Tally {
-    const message = new Tally(dpRank, timestampMs);
-    const rank = this.#rank(dpRank);
+  #applyTyped(message: Tally, nowMs: number, events: readonly KvEvent[]): void {
+    const rank = this.#rank(message.dpRank);
     rank.check();
     rank.carryOut(message, rank.planner.planTyped(message, events), undefined, nowMs);
-    return message;
   }
 
   #unlessRefused(message: Tally): AppliedEvents {

@@ -126,12 +126,12 @@ export class FollowedRank implements EngineFeed {
     this.#messages++;
     this.#badEvents += message.bad.length;
     this.lastEventMs = nowMs;
-    this.#lagMs = message.timestampMs === undefined ? undefined : nowMs - message.timestampMs;
+    if (message.timestampMs !== undefined && !message.isReplayed) this.#lagMs = nowMs - message.timestampMs;
   }
 
   stats(): FollowedRankStats {
     const { index } = this.#context;
-    const { timestampMs: _, bad: __, isCleared: ___, ...counts } = this.#sums;
+    const { timestampMs: _, bad: __, isCleared: ___, isReplayed: ____, ...counts } = this.#sums;
     this.check();
     const residentBlocks: Partial<Record<Tier, number>> = {};
     for (const handle of this.#handles) residentBlocks[handle.tier] = index.residentBlocks(handle);

@@ -5,7 +5,7 @@ import type { AppliedCounts, AppliedEvents } from './types.js';
 const NONE_BAD: readonly BadEvent[] = [];
 
 /**
- * What one message did, or what all of them have done so far; `dpRank` and `isCleared` are for who hands messages on.
+ * What one message did, or what all of them have done so far; `dpRank`, `isCleared` and `isReplayed` are for who hands messages on.
  * Fields by hand and no base class: one is made and added up for every message.
  */
 export class Tally implements AppliedEvents {
@@ -13,6 +13,7 @@ export class Tally implements AppliedEvents {
   timestampMs: number | undefined;
   bad = NONE_BAD;
   isCleared = false;
+  isReplayed = false;
   stored = 0;
   duplicate = 0;
   orphaned = 0;

@@ -86,7 +86,10 @@ export interface FollowedRankStats extends AppliedCounts {
   readonly usedBytes: number;
   /** When the last message was applied; undefined: none was. */
   readonly lastEventMs: number | undefined;
-  /** What that was later than the engine's own time of it, in ms: age on arrival, and the difference of the clocks. */
+  /**
+   * What the last one that was not replayed was later than the engine's own time of it, in ms: transport, and the difference of
+   * the clocks.
+   */
   readonly lagMs: number | undefined;
   /** Undefined: the index has what the engine holds, or the events come without numbers. */
   readonly degraded: DegradedReason | undefined;

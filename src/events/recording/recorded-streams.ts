@@ -79,7 +79,7 @@ class RecordedStream {
       order.passOver(sequence);
     }
     this.#messages++;
-    order.apply(sequence, payload, receivedMs);
+    order.apply(sequence, payload, receivedMs, true);
     const reason = this.#knowledge.reason(false, false);
     if (reason !== this.#degraded) this.#sink.degraded(reason);
     this.#degraded = reason;

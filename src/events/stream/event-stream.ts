@@ -313,15 +313,15 @@ export class EventStream {
 
   // --------------------------------------------------------------------------------------------------------- order
 
-  #apply(sequence: number, payload: Uint8Array, nowMs: number): void {
+  #apply(sequence: number, payload: Uint8Array, nowMs: number, isReplayed = false): void {
     this.#lastMessageMs = nowMs;
     this.#schedule.news(nowMs);
-    this.#order.apply(sequence, payload, nowMs);
+    this.#order.apply(sequence, payload, nowMs, isReplayed);
   }
 
   #applyReplayed(sequence: number, payload: Uint8Array, nowMs: number): void {
     this.#counts.replayedMessages += 1;
-    this.#apply(sequence, payload, nowMs);
+    this.#apply(sequence, payload, nowMs, true);
   }
 
   /** One dead replay endpoint must not freeze what is known of the engine. */

@@ -93,9 +93,9 @@ export class MessageOrder {
   }
 
   /** The next message, and what is held behind it. */
-  apply(sequence: number, payload: Uint8Array, receivedMs: number): void {
+  apply(sequence: number, payload: Uint8Array, receivedMs: number, isReplayed: boolean): void {
     if (this.#held.size > 0) this.#held.take(sequence);
-    this.#applyOne(sequence, payload, receivedMs);
+    this.#applyOne(sequence, payload, receivedMs, isReplayed);
     if (this.#held.size > 0) this.applyHeld();
   }
 
@@ -104,7 +104,7 @@ export class MessageOrder {
     for (;;) {
       const message = this.#held.take(this.#next);
       if (message === undefined) return;
-      this.#applyOne(message.sequence, message.payload, message.receivedMs);
+      this.#applyOne(message.sequence, message.payload, message.receivedMs, false);
     }
   }
 
@@ -140,14 +140,14 @@ export class MessageOrder {
     this.#sink.restarted();
   }
 
-  #applyOne(sequence: number, payload: Uint8Array, receivedMs: number): void {
+  #applyOne(sequence: number, payload: Uint8Array, receivedMs: number, isReplayed: boolean): void {
     const check = seam.xxh64(payload, 0n);
     this.#recent.set(sequence, check);
     this.#batchTime = batchTime(payload);
     this.#next = sequence + 1;
     let effect = UNREAD;
     try {
-      effect = this.#sink.apply({ payload, sequence, check, receivedMs });
+      effect = this.#sink.apply({ payload, sequence, check, receivedMs, isReplayed });
     } finally {
       this.#knowledge.note(effect);
     }

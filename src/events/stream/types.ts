@@ -5,6 +5,8 @@ export interface StreamMessage {
   /** XXH64 of the payload, seed 0. */
   readonly check: bigint;
   readonly receivedMs: number;
+  /** It came some time after the engine sent it, from a replay or a recording. Omitted: it did not. */
+  readonly isReplayed?: boolean;
 }
 
 /** What a message did. */

@@ -26,6 +26,7 @@ describe('the beginning of a stream', () => {
       sequence: 0,
       check: checkOf(batch(0)),
       receivedMs: 5,
+      isReplayed: false,
     });
   });
 
