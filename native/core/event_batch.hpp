@@ -26,7 +26,7 @@
 //   passed   neither extension types nor maps that are not empty: some of those the general decoder refuses
 //   over
 // In a map a name from here twice, a key that is no ASCII text, a field that the kind has not, `__proto__` and the names that
-// Mooncake has for fields (event_type, seq_hashes, parent_hash, additional_salt) are odd.
+// Mooncake has for fields (event_type, seq_hashes, parent_hash, base_block_idx, additional_salt) are odd.
 //
 // What is no msgpack, up to the last byte and also within odd events, refuses the message: a header that promises more than
 // there is, 0xc1, more than 32 containers within each other that are not empty.

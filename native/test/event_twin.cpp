@@ -35,8 +35,8 @@ const std::vector<std::string> kStoredNames = {
     "group_idx", "kv_cache_spec_kind", "kv_cache_spec_sliding_window"};
 const std::vector<std::string> kRemovedNames = {"type", "block_hashes", "medium", "group_idx"};
 const std::vector<std::string> kClearedNames = {"type"};
-const std::set<std::string> kOddNames = {"base_block_idx", "event_type", "seq_hashes", "parent_hash", "additional_salt",
-                                         "__proto__"};
+const std::set<std::string> kOddNames = {"base_block_idx", "event_type",      "seq_hashes",
+                                         "parent_hash",    "additional_salt", "__proto__"};
 
 const std::vector<std::string>& names_of(EventKind kind) {
   if (kind == EventKind::kStored) return kStoredNames;
