@@ -59,10 +59,11 @@ void EngineNames::store(Call call, const Event& event, int32_t parent_at, std::s
   ask_ahead(call.told, event.name_at);
   seq_hashes(tokens, call.told.block_size, start.seed, call.told.extra, seqs_);
   call.index.prefetch(SeqSpan(seqs_).first(std::min(n, kAhead)));
-  const bool is_plain = claim(call.told, event, false);
+  const bool is_plain = claim(call, event, true);
   if (!is_plain) {
     release_others(call, event);
-    claim(call.told, event, true);
+    drop_stale_copies(call, event);
+    claim(call, event, false);
   }
   size_t begin = 0;  // of the blocks that the index has not taken yet
   try {
@@ -90,13 +91,28 @@ void EngineNames::store_by_name(Call call, const Event& event) {
   for (size_t i = 0; i < event.names.size(); ++i) {
     ask_ahead(call.told, event.name_at + i);
     NameTable::Entry* known = table_.find(event.names[i]);
-    if (known == nullptr) {
+    if (known != nullptr) {
+      uint16_t& copies = known->copies[event.tier];
+      if (is_stale(call, *known, event.tier)) copies = 0;
+      if (!wants_copy(copies)) {
+        ++call.result.duplicate;
+        continue;
+      }
+      ++copies;
+    } else if (const SeqHash* departed = departed_.find(event.names[i])) {
+      known = table_.find_or_insert(event.names[i], *departed, event.tier).entry;
+    } else {
       ++call.result.unresolved;
-    } else if (!wants_copy(known->copies[event.tier])) {
-      ++call.result.duplicate;
-    } else if (store_run(call, event.tier, {&known->seq, 1}, Parent::unknown())) {
-      ++known->copies[event.tier];
+      continue;
     }
+    bool is_taken = false;
+    try {
+      is_taken = store_run(call, event.tier, {&known->seq, 1}, Parent::unknown());
+    } catch (...) {
+      drop_copy(known, event.tier);
+      throw;
+    }
+    if (!is_taken) drop_copy(known, event.tier);
   }
 }
 
@@ -110,8 +126,9 @@ void EngineNames::remove(Call call, const Event& event) {
       ++call.result.unknown;
       continue;
     }
-    seqs_.push_back(known->seq);
-    drop_copy(known, event.tier);
+    const SeqHash seq = known->seq;
+    seqs_.push_back(seq);
+    if (!drop_copy(known, event.tier)) departed_.note(event.names[i], seq);
   }
   remove_from_index(call, event.tier, seqs_);
 }
@@ -123,6 +140,7 @@ void EngineNames::clear(Call call) {
     call.result.cleared += gone;
   }
   table_.clear();
+  departed_.clear();
   kept_ = 0;
 }
 
@@ -132,25 +150,29 @@ EngineNames::ChainStart EngineNames::chain_start(const EngineCall& told, int32_t
   if (parent_at < 0) return {told.root, Parent::root()};
   const uint64_t name = told.columns.hashes[static_cast<size_t>(parent_at)];
   const NameTable::Entry* known = table_.find(name);
-  if (known != nullptr) return {known->seq, Parent::of(known->seq)};
+  const SeqHash* seq = known != nullptr ? &known->seq : departed_.find(name);
+  if (seq != nullptr) return {*seq, Parent::of(*seq)};
   return {SeqHash{xxh64_u64(name, kOrphanSeed)}, Parent::unknown()};
 }
 
 /// Each block's name stands for it, with a copy more where the tier wants one. A name that stands for another block is marked;
-/// or, without `marks_again`, ends this: then nothing has changed.
-bool EngineNames::claim(const EngineCall& told, const Event& event, bool marks_again) {
+/// or, the first time, ends this, as does one whose block the index let go: then nothing has changed.
+bool EngineNames::claim(Call call, const Event& event, bool is_first) {
   size_t i = 0;
   try {
     for (; i < event.names.size(); ++i) {
-      ask_ahead(told, event.name_at + i);
+      ask_ahead(call.told, event.name_at + i);
       const auto [entry, fresh] = table_.find_or_insert(event.names[i], seqs_[i], event.tier);
       if (fresh) {
         claims_[i] = Claim::kMade;
-      } else if (entry->seq != seqs_[i]) {
-        if (!marks_again) {
-          unclaim(event, 0, i);
-          return false;
-        }
+        continue;
+      }
+      const bool is_other = entry->seq != seqs_[i];
+      if (is_first && (is_other || is_stale(call, *entry, event.tier))) {
+        unclaim(event, 0, i);
+        return false;
+      }
+      if (is_other) {
         claims_[i] = Claim::kAgain;
       } else if (wants_copy(entry->copies[event.tier])) {
         ++entry->copies[event.tier];
@@ -189,6 +211,13 @@ void EngineNames::release_others(Call call, const Event& event) {
   }
 }
 
+void EngineNames::drop_stale_copies(const Call& call, const Event& event) {
+  for (const uint64_t name : event.names) {
+    NameTable::Entry* known = table_.find(name);
+    if (known != nullptr && is_stale(call, *known, event.tier)) keep_copies(known, event.tier, 0);
+  }
+}
+
 /// Blocks that the index took though their name stands for another: that one may have been refused since. Else they go again.
 void EngineNames::settle_again(Call call, const Event& event) {
   for (size_t i = 0; i < event.names.size(); ++i) {
@@ -199,15 +228,25 @@ void EngineNames::settle_again(Call call, const Event& event) {
   }
 }
 
-void EngineNames::drop_copy(NameTable::Entry* entry, size_t tier) {
+/// False: the entry is gone.
+bool EngineNames::keep_copies(NameTable::Entry* entry, size_t tier, uint16_t copies) {
   // The last copy is erased as it stands: an entry without one would be no entry.
   auto rest = entry->copies;
-  --rest[tier];
+  rest[tier] = copies;
   if (rest == decltype(rest){}) {
     table_.erase(entry);
-  } else {
-    entry->copies = rest;
+    return false;
   }
+  entry->copies = rest;
+  return true;
+}
+
+/// Does it count copies in this tier of a block that the index let go?
+bool EngineNames::is_stale(const Call& call, const NameTable::Entry& entry, size_t tier) {
+  if (entry.copies[tier] == 0) return false;
+  uint8_t held = 0;
+  call.index.resident(call.slot(tier).slot, {&entry.seq, 1}, {&held, 1});
+  return held == 0;
 }
 
 /// Columns hold the names of one event after another, so this reaches into the next ones.
@@ -259,6 +298,7 @@ void EngineNames::load(std::span<const NameTable::Entry> entries) {
   NameTable loaded = table_.like();
   for (const NameTable::Entry& e : entries) loaded.insert(e);
   table_ = std::move(loaded);
+  departed_.clear();
   kept_ = 0;
 }
 

@@ -1,7 +1,8 @@
 // What one rank of an engine calls its blocks, and how its events change the index.
 //
 // Idea: an engine names blocks by hashes of its own, and later speaks of them by name alone. Token ids come once, with the
-// store: they are hashed here as ours, and name → seq hash is kept for as long as some tier has a copy (name_table.hpp).
+// store: they are hashed here as ours, and name → seq hash is kept for as long as some tier has a copy (name_table.hpp), and
+// a while longer (departed_names.hpp).
 //
 //   stored    names  n0 n1 n2 n3 n4          parent's name → seed and predecessor; token ids → s0 … s4
 //             places  c  c  h  c  c          c: claimed, h: the tier has a copy already
@@ -10,9 +11,10 @@
 //   cleared   clear of every tier's slot; no names
 //
 // A block's name is entered before the index takes the block, in the same probe that asks for it, and taken out again where
-// the index refuses: what may fail for want of memory fails while it can be undone. Names that mean another block so far, or
-// that stand in the event twice, are rare: the first such stops the claims and undoes them, other blocks under the event's
-// names are released, and claims are made once more, where a name met again is left without one.
+// the index refuses: what may fail for want of memory fails while it can be undone. Names that mean another block so far,
+// that stand in the event twice, or whose block the index let go, are rare: the first such stops the claims and undoes them,
+// other blocks under the event's names are released, copies of what the index let go are dropped, and claims are made once
+// more, where a name met again is left without one. Only where a name has a copy already is the index asked.
 //
 // Invariants: those of the name table; a store whose memory runs out leaves names and index agreeing, with the runs before
 // applied.
@@ -25,6 +27,7 @@
 #include <vector>
 
 #include "core/block_hash.hpp"
+#include "core/departed_names.hpp"
 #include "core/event_batch.hpp"
 #include "core/index.hpp"
 #include "core/name_table.hpp"
@@ -70,20 +73,24 @@ std::string misfit(const EngineCall&);
 class EngineNames {
  public:
   /// `seed` should be nobody's guess.
-  EngineNames(bool counts_copies, uint64_t seed) : counts_copies_(counts_copies), table_(seed) {}
+  EngineNames(bool counts_copies, uint64_t seed)
+      : counts_copies_(counts_copies), table_(seed), departed_(seed) {}
 
   /// Of a call that fits. kUnknownWorker (a slot's life is over) and kOtherMode (a slot is bounded) have changed nothing.
   Status apply(Index&, const EngineCall&, EngineResult&);
 
   uint64_t size() const { return table_.size(); }
-  uint64_t used_bytes() const { return table_.used_bytes(); }
-  uint64_t reserved_bytes() const { return table_.reserved_bytes(); }
+  uint64_t used_bytes() const { return table_.used_bytes() + departed_.used_bytes(); }
+  uint64_t reserved_bytes() const { return table_.reserved_bytes() + departed_.used_bytes(); }
   /// Ascending by name.
   std::vector<NameTable::Entry> entries() const;
   /// Replaces all; each has a copy, none is named twice.
   void load(std::span<const NameTable::Entry>);
   /// "" or the first broken invariant.
-  std::string validate() const { return table_.validate(); }
+  std::string validate() const {
+    const std::string broken = table_.validate();
+    return broken.empty() ? departed_.validate() : broken;
+  }
 
  private:
   enum class Claim : uint8_t {
@@ -117,12 +124,17 @@ class EngineNames {
   void clear(Call);
 
   ChainStart chain_start(const EngineCall&, int32_t parent_at);
-  bool claim(const EngineCall&, const Event&, bool marks_again);
+  bool claim(Call, const Event&, bool is_first);
   void unclaim(const Event&, size_t from, size_t to);
   void release_others(Call, const Event&);
+  void drop_stale_copies(const Call&, const Event&);
   void settle_again(Call, const Event&);
   bool wants_copy(uint16_t copies) const { return counts_copies_ ? copies < UINT16_MAX : copies == 0; }
-  void drop_copy(NameTable::Entry*, size_t tier);
+  bool keep_copies(NameTable::Entry*, size_t tier, uint16_t copies);
+  bool drop_copy(NameTable::Entry* entry, size_t tier) {
+    return keep_copies(entry, tier, static_cast<uint16_t>(entry->copies[tier] - 1));
+  }
+  static bool is_stale(const Call&, const NameTable::Entry&, size_t tier);
   void ask_ahead(const EngineCall&, size_t name_at);
   static bool store_run(Call, size_t tier, SeqSpan, Parent);
   static void remove_from_index(Call, size_t tier, SeqSpan);
@@ -131,6 +143,7 @@ class EngineNames {
 
   bool counts_copies_;
   NameTable table_;
+  DepartedNames departed_;
   uint64_t kept_ = 0;  // names that the last sweep left
 
   // Scratch, so that calls do not allocate.

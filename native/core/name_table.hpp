@@ -31,6 +31,15 @@ namespace kvidx {
 
 constexpr size_t kTiers = 4;
 
+inline uint64_t mixed_name(uint64_t name, uint64_t seed) {
+  uint64_t x = name ^ seed;
+  x ^= x >> 32;
+  x *= 0x9E3779B97F4A7C15;
+  x ^= x >> 29;
+  x *= 0xBF58476D1CE4E5B9;
+  return x ^ (x >> 32);
+}
+
 class NameTable {
  public:
   struct Entry {
@@ -174,14 +183,7 @@ class NameTable {
   };
   using Segments = std::array<Segment, kSegments>;
 
-  uint64_t mix(uint64_t name) const {
-    uint64_t x = name ^ seed_;
-    x ^= x >> 32;
-    x *= 0x9E3779B97F4A7C15;
-    x ^= x >> 29;
-    x *= 0xBF58476D1CE4E5B9;
-    return x ^ (x >> 32);
-  }
+  uint64_t mix(uint64_t name) const { return mixed_name(name, seed_); }
   static uint64_t tag_of(uint64_t m) { return (m & 0x7f) | 0x80; }
   /// By the 32 bits behind those of the segment.
   static uint32_t home_of(uint64_t m, uint32_t buckets_n) {

@@ -1,7 +1,9 @@
 // Names of an engine against two maps that say what they mean, in random events; and what runs out of nothing.
 #include "core/engine_names.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <string_view>
 
 #include "test/byte_source.hpp"
 #include "test/check.hpp"
@@ -33,6 +35,15 @@ void check_equal(const EngineResult& a, const EngineResult& b) {
   CHECK(a.removed == b.removed && a.unknown == b.unknown && a.cleared == b.cleared);
 }
 
+/// The index loses some blocks without the names' knowledge.
+void let_go(Index& index, SlotRef slot, NamesTwin& twin, ByteSource& source) {
+  std::vector<SeqHash> some = index.enumerate(slot.slot);
+  std::erase_if(some, [&](SeqHash) { return !source.one_in(2); });
+  FeedResult result;
+  CHECK(index.remove(slot, some, result) == Status::kOk);
+  CHECK(twin.index.remove(twin.slots[0], some, result) == Status::kOk);
+}
+
 /// Few names and tokens, so that they meet again in every way.
 void random_events_equal_the_maps(uint64_t seed) {
   const auto bytes = random_bytes(seed, 6000);
@@ -42,7 +53,7 @@ void random_events_equal_the_maps(uint64_t seed) {
   Index index(options);
   EngineNames names(counts, mixed(seed));
   TierSlots slots{};
-  NamesTwin twin{counts, Index(options), {}, {}, {}};
+  NamesTwin twin{counts, Index(options), {}, {}, {}, {}};
   const size_t tiers = source.between(1, kTiers);
   for (size_t t = 0; t < tiers; ++t) {
     slots[t] = index.add_slot();
@@ -54,6 +65,7 @@ void random_events_equal_the_maps(uint64_t seed) {
   const uint32_t named = source.between(4, 40);
   const auto name = [&] { return mixed(source.below(named)); };
   while (!source.empty()) {
+    if (source.one_in(8)) let_go(index, slots[0], twin, source);
     ToldEvents told;
     twin.result = {};
     for (uint32_t events = source.between(1, 3); events > 0; --events) {
@@ -130,7 +142,35 @@ void memory_comes_back() {
   ToldEvents rest;
   rest.add(EventKind::kRemoved, 0, numbered(0, kMany / 10));
   CHECK(names.apply(index, rest.call(slots), result) == Status::kOk);
-  CHECK(names.size() == 0 && names.used_bytes() == empty && index.known_blocks() == 0);
+  CHECK(names.size() == 0 && index.known_blocks() == 0);
+  CHECK(names.used_bytes() <= empty + kDepartedNames * 32);
+  ToldEvents cleared;
+  cleared.add(EventKind::kCleared, 0, {});
+  CHECK(names.apply(index, cleared.call(slots), result) == Status::kOk);
+  CHECK(names.used_bytes() == empty);
+}
+
+/// Names that depart anew and anew, among them some of those before, against the last departures in order.
+void departures_equal_a_list(uint64_t seed) {
+  DepartedNames departed(seed);
+  std::vector<std::pair<uint64_t, SeqHash>> all;
+  const uint64_t kinds = kDepartedNames / 2 + mixed(seed) % (2 * kDepartedNames);
+  for (uint64_t i = 0; i < 3 * kDepartedNames; ++i) {
+    all.emplace_back(mixed(mixed(seed + i) % kinds), SeqHash{i});
+    departed.note(all.back().first, all.back().second);
+    if (i % 997 != 0 && i + 1 != 3 * kDepartedNames) continue;
+    CHECK(std::string_view(departed.validate()) == "");
+    std::map<uint64_t, SeqHash> last;
+    for (size_t k = all.size() - std::min(all.size(), kDepartedNames); k < all.size(); ++k)
+      last[all[k].first] = all[k].second;
+    for (uint64_t k = 0; k < kinds; ++k) {
+      const auto expected = last.find(mixed(k));
+      const SeqHash* seq = departed.find(mixed(k));
+      CHECK(expected == last.end() ? seq == nullptr : seq != nullptr && *seq == expected->second);
+    }
+  }
+  departed.clear();
+  CHECK(departed.used_bytes() == 0 && departed.find(all.back().first) == nullptr);
 }
 
 void names_of_blocks_that_the_index_let_go_are_swept() {
@@ -208,6 +248,7 @@ void refused_calls_change_nothing() {
 int main() {
   using namespace kvidx;
   for (uint64_t seed = 1; seed <= 300; ++seed) random_events_equal_the_maps(seed);
+  for (uint64_t seed = 1; seed <= 5; ++seed) departures_equal_a_list(seed);
   memory_comes_back();
   names_of_blocks_that_the_index_let_go_are_swept();
   entries_can_be_loaded();

@@ -1,7 +1,10 @@
 // What an engine's names mean, by maps, and events as a test tells them.
 #pragma once
 
+#include <algorithm>
+#include <deque>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "core/engine_names.hpp"
@@ -51,6 +54,7 @@ struct NamesTwin {
   Index index;
   TierSlots slots{};
   std::map<uint64_t, Named> names;
+  std::deque<std::pair<uint64_t, SeqHash>> departed;  // the latest in front
   EngineResult result;
 
   bool wants(uint16_t copies) const { return counts_copies || copies == 0; }
@@ -76,14 +80,29 @@ struct NamesTwin {
     if (wants(named.copies[tier])) ++named.copies[tier];
   }
 
+  std::optional<SeqHash> meaning_of(uint64_t name) const {
+    if (const auto known = names.find(name); known != names.end()) return known->second.seq;
+    const auto last =
+        std::find_if(departed.begin(), departed.end(), [&](const auto& d) { return d.first == name; });
+    return last == departed.end() ? std::nullopt : std::optional(last->second);
+  }
+  void drop_stale_copies(uint64_t name, size_t tier) {
+    const auto known = names.find(name);
+    if (known == names.end()) return;
+    const auto held = index.enumerate(slots[tier].slot);
+    if (std::binary_search(held.begin(), held.end(), known->second.seq)) return;
+    known->second.copies[tier] = 0;
+    if (known->second.copies == Copies{}) names.erase(known);
+  }
+
   void store(size_t tier, const std::vector<uint64_t>& told, const uint64_t* parent_name,
              const std::vector<Token>& ids) {
     SeqHash seed = kRoot;
     Parent parent = Parent::root();
     if (parent_name != nullptr) {
-      const auto known = names.find(*parent_name);
-      seed = known == names.end() ? SeqHash{xxh64_name(*parent_name)} : known->second.seq;
-      parent = known == names.end() ? Parent::unknown() : Parent::of(seed);
+      const auto known = meaning_of(*parent_name);
+      seed = known.value_or(SeqHash{xxh64_name(*parent_name)});
+      parent = known ? Parent::of(seed) : Parent::unknown();
     }
     std::vector<SeqHash> seqs(told.size());
     seq_hashes(ids, kBlockSize, seed, {}, seqs);
@@ -96,6 +115,7 @@ struct NamesTwin {
       }
       names.erase(known);
     }
+    for (const uint64_t name : told) drop_stale_copies(name, tier);
     std::vector<bool> forwarded;
     for (const uint64_t name : told) {
       const auto known = names.find(name);
@@ -126,13 +146,15 @@ struct NamesTwin {
   }
   void store_by_name(size_t tier, const std::vector<uint64_t>& told) {
     for (const uint64_t name : told) {
+      const auto seq = meaning_of(name);
+      drop_stale_copies(name, tier);
       const auto known = names.find(name);
-      if (known == names.end()) {
+      if (!seq) {
         ++result.unresolved;
-      } else if (!wants(known->second.copies[tier])) {
+      } else if (known != names.end() && !wants(known->second.copies[tier])) {
         ++result.duplicate;
-      } else if (store_run(tier, {&known->second.seq, 1}, Parent::unknown())) {
-        add_copy(name, known->second.seq, tier);
+      } else if (store_run(tier, {&*seq, 1}, Parent::unknown())) {
+        add_copy(name, *seq, tier);
       }
     }
   }
@@ -146,7 +168,10 @@ struct NamesTwin {
       }
       gone.push_back(known->second.seq);
       --known->second.copies[tier];
-      if (known->second.copies == Copies{}) names.erase(known);
+      if (known->second.copies != Copies{}) continue;
+      departed.emplace_front(name, known->second.seq);
+      if (departed.size() > kDepartedNames) departed.pop_back();
+      names.erase(known);
     }
     remove_seqs(tier, gone);
   }
@@ -157,6 +182,7 @@ struct NamesTwin {
       result.cleared += gone;
     }
     names.clear();
+    departed.clear();
   }
 
   /// A chain step over the name, from the seed of orphans.

@@ -521,7 +521,7 @@ export const APPLIED = {
   /** Stores that contradict what is known, or that found no room. */
   rejected: 3,
   evicted: 4,
-  /** Stored without tokens under a name that is not known here. */
+  /** Stored without tokens under a name that is neither known nor departed lately. */
   unresolved: 5,
   removed: 6,
   /** Removed under a name that is not known in that tier, or no longer resident there. */
@@ -534,10 +534,17 @@ export const APPLIED_LENGTH = 9;
 /** Seed of XXH64 over the u64le name of a parent that is not known: the hash that the chain behind it starts from. */
 export const ORPHAN_SEED = 0x6b76_6f72_7068_616en;
 
+/** How many departures of names are remembered, with what the names meant. */
+export const DEPARTED_NAMES = 4096;
+
 /**
  * What one rank of an engine calls its blocks: name → seq hash, and how many copies of it each tier holds. The name of a
  * block goes with its last copy. Without `countsCopies` a block told again in a tier is one copy all the same; with it,
  * it is one copy more. Different names may mean one seq hash.
+ *
+ * Engines speak of blocks whose removal they have told: vLLM appends what a connector stored behind the removals of the
+ * cache. So the last DEPARTED_NAMES names that a `removed` took the last copy of are remembered with their seq hashes,
+ * and a parent or a store without token ids that names one means that. A name that is known means what it means now.
  *
  * Where the index itself let blocks go (`maxBlocks`, calls from elsewhere), their names stay until there are more than
  * 2 × the resident blocks of the rank's slots + 4096 + those that the last time left of them at the end of a call: then
@@ -547,14 +554,16 @@ export interface CoreEngineNames {
   /**
    * Applies events `first … end − 1` of the memory in order; `odd` ones and those with tier −1 are left out.
    *
-   * stored: the first block follows the one that `parentAt` names, or `root` where there is none. An unknown parent: the
-   * chain starts from XXH64(u64le(name), ORPHAN_SEED) with an unknown predecessor. Token ids are hashed in blocks of
-   * `blockSize`, with `extra` (only where end − first = 1). A name that means another seq hash so far loses that, with all
-   * its copies in all tiers, before anything is stored. Blocks that the tier has a copy of are `duplicate`, the others go
-   * to the index in as few `store` calls as there are gaps between them; of such a call that is rejected as a whole no
-   * name is kept. A name that stands in the event twice keeps its first place; the other block is taken out again and
-   * counted rejected. Without token ids: each block whose name is known is stored by itself with an unknown predecessor.
-   * removed: one copy less of each in that tier. cleared: all blocks of all tiers, and all names.
+   * stored: the first block follows the one that `parentAt` names, or `root` where there is none. A parent that is neither
+   * known nor departed lately: the chain starts from XXH64(u64le(name), ORPHAN_SEED) with an unknown predecessor. Token ids
+   * are hashed in blocks of `blockSize`, with `extra` (only where end − first = 1). A name that means another seq hash so
+   * far loses that, with all its copies in all tiers, before anything is stored. Then a name loses the copies in the
+   * event's tier where its block is not resident on the tier's slot (any more). Blocks that the tier has a copy of are
+   * `duplicate`, the others go to the index in as few `store` calls as there are gaps between them; of such a call that is
+   * rejected as a whole no name is kept. A name that stands in the event twice keeps its first place; the other block is
+   * taken out again and counted rejected. Without token ids: each block whose name is known or departed lately is stored
+   * by itself with an unknown predecessor, copies of what is not resident being none here too.
+   * removed: one copy less of each in that tier. cleared: all blocks of all tiers, and all names and departures.
    *
    * Answers a STATUS: unknownWorker (one of the slots; nothing was applied) or ok. A tier whose slot is missing, and counts
    * that do not fit the memory, are an error.
@@ -562,10 +571,11 @@ export interface CoreEngineNames {
   apply(memory: Uint8Array, extra: FlatExtraKeys | undefined): number;
   /** Names known. */
   size(): number;
+  /** Departures included. */
   usedBytes(): number;
   /** All names, ascending: names and seq hashes `BigUint64Array[n]`, copies `Uint16Array[n * TIER_COUNT]`. */
   entries(): EngineNameEntries;
-  /** Replaces all names. */
+  /** Replaces all names; no departure is remembered. */
   load(entries: EngineNameEntries): void;
 }
 

@@ -8,6 +8,7 @@ import {
   EVENT_KIND,
   type FlatExtraKeys,
   type HashSeam,
+  MODE,
   ORPHAN_SEED,
   RESULT,
   RESULT_LENGTH,
@@ -17,6 +18,7 @@ import {
   STATUS,
   TIER_COUNT,
 } from '../native/seam.js';
+import { DepartedNames } from './departed-names.js';
 import { checkEvents, type EngineEvent, readEvent } from './engine-event.js';
 import type { Predecessor } from './index-state.js';
 
@@ -60,6 +62,7 @@ export class ReferenceEngineNames implements CoreEngineNames {
   readonly #countsCopies: boolean;
   readonly #fed = new Float64Array(RESULT_LENGTH);
   readonly #figures = new Float64Array(SLOT_FIGURES_LENGTH);
+  readonly #departed = new DepartedNames();
   #names = new Map<bigint, Named>();
   /** Names that the last sweep left. */
   #kept = 0;
@@ -108,7 +111,7 @@ export class ReferenceEngineNames implements CoreEngineNames {
   }
 
   usedBytes(): number {
-    return this.#names.size * ENTRY_BYTES;
+    return this.#names.size * ENTRY_BYTES + this.#departed.usedBytes();
   }
 
   entries(): EngineNameEntries {
@@ -133,6 +136,7 @@ export class ReferenceEngineNames implements CoreEngineNames {
       loaded.set(name, { seq: seqs[i]!, copies: own });
     }
     this.#names = loaded;
+    this.#departed.clear();
     this.#kept = 0;
   }
 
@@ -145,6 +149,7 @@ export class ReferenceEngineNames implements CoreEngineNames {
     const seqs = new BigUint64Array(names.length);
     this.#hasher.seqHashes(tokens, call.blockSize, seed, call.extra, seqs);
     for (const [i, name] of names.entries()) this.#releaseUnless(name, seqs[i]!, call);
+    for (const name of names) this.#dropStaleCopies(name, tier, place);
 
     const forwarded = Array.from(names, (name) => this.#isForwarded(name, tier));
     const accepted: number[] = [];
@@ -173,14 +178,16 @@ export class ReferenceEngineNames implements CoreEngineNames {
 
   #storeByName({ tier, names }: EngineEvent, call: Call): void {
     const { places, result } = call;
+    const place = places[tier]!;
     for (const name of names) {
-      const known = this.#names.get(name);
-      if (!known) {
+      const seq = this.#meaningOf(name);
+      this.#dropStaleCopies(name, tier, place);
+      if (seq === undefined) {
         result[APPLIED.unresolved]!++;
       } else if (!this.#isForwarded(name, tier)) {
         result[APPLIED.duplicate]!++;
-      } else if (this.#storeInIndex(places[tier]!, BigUint64Array.of(known.seq), null, call)) {
-        this.#addCopy(name, known.seq, tier);
+      } else if (this.#storeInIndex(place, BigUint64Array.of(seq), null, call)) {
+        this.#addCopy(name, seq, tier);
       }
     }
   }
@@ -195,7 +202,7 @@ export class ReferenceEngineNames implements CoreEngineNames {
       }
       gone.push(known.seq);
       known.copies[tier]!--;
-      if (known.copies.every((n) => n === 0)) this.#names.delete(name);
+      if (this.#deleteWithoutCopies(name, known)) this.#departed.note(name, known.seq);
     }
     this.#removeFromIndex(places[tier]!, BigUint64Array.from(gone), result);
   }
@@ -205,6 +212,7 @@ export class ReferenceEngineNames implements CoreEngineNames {
       if (incarnation !== 0) result[APPLIED.cleared]! += this.#index.clear(slot, incarnation);
     }
     this.#names.clear();
+    this.#departed.clear();
     this.#kept = 0;
   }
 
@@ -213,11 +221,15 @@ export class ReferenceEngineNames implements CoreEngineNames {
   /** Where a chain's hashes start from, and the block before it. */
   #chainStart(parentName: bigint | undefined, root: bigint): { seed: bigint; parent: Predecessor } {
     if (parentName === undefined) return { seed: root, parent: undefined };
-    const known = this.#names.get(parentName);
-    if (known) return { seed: known.seq, parent: known.seq };
+    const known = this.#meaningOf(parentName);
+    if (known !== undefined) return { seed: known, parent: known };
     const bytes = new Uint8Array(8);
     new DataView(bytes.buffer).setBigUint64(0, parentName, true);
     return { seed: this.#hasher.xxh64(bytes, ORPHAN_SEED), parent: null };
+  }
+
+  #meaningOf(name: bigint): bigint | undefined {
+    return this.#names.get(name)?.seq ?? this.#departed.seqOf(name);
   }
 
   /** A name that means another block so far loses that one, with all its copies. */
@@ -229,6 +241,21 @@ export class ReferenceEngineNames implements CoreEngineNames {
       if (places[tier]!.incarnation !== 0) this.#removeFromIndex(places[tier]!, everyCopy, result);
     }
     this.#names.delete(name);
+  }
+
+  /** Copies of a block that the index let go are none. */
+  #dropStaleCopies(name: bigint, tier: number, { slot }: Place): void {
+    const known = this.#names.get(name);
+    if (!known || known.copies[tier] === 0) return;
+    const resident = new Uint32Array(this.#index.slotCount());
+    this.#index.overlap(BigUint64Array.of(known.seq), MODE.set, resident);
+    if (resident[slot] !== 0) return;
+    known.copies[tier] = 0;
+    this.#deleteWithoutCopies(name, known);
+  }
+
+  #deleteWithoutCopies(name: bigint, { copies }: Named): boolean {
+    return copies.every((n) => n === 0) && this.#names.delete(name);
   }
 
   #isForwarded(name: bigint, tier: number): boolean {

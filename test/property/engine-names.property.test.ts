@@ -26,7 +26,7 @@ describe(`names of an engine on the ${tested.name} index against the reference`,
         throw new Error(`KVIDX_SEED=${seed}, round ${round}: ${(error as Error).message}`, { cause: error });
       }
     }
-    const hoped = [...Object.keys(APPLIED), 'unknownWorker', 'swept'];
+    const hoped = [...Object.keys(APPLIED), 'unknownWorker', 'swept', 'departed', 'came back'];
     expect(hoped.filter((event) => !met.has(event))).toEqual([]);
   });
 });

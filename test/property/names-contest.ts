@@ -90,6 +90,7 @@ export class NamesContest {
     const extra = events.length === 1 && this.#random.oneIn(4) ? this.#extra(events[0]!) : undefined;
     const root = this.#random.oneIn(8) ? 7n : 0n;
     const before = this.#size(rank);
+    const entriesBefore = this.#isLong ? undefined : this.#entriesOf(rank);
     const [status, ...counts] = this.#sides.both('apply', (index) => {
       const names = this.#namesOf.get(index)![rank]!;
       const memory = toldMemory(events, { slots, root, blockSize: BLOCK_SIZE, nowMs: this.operations });
@@ -98,6 +99,12 @@ export class NamesContest {
     });
     if (status === STATUS.unknownWorker) this.met.add('unknownWorker');
     for (const [what, place] of Object.entries(APPLIED)) if (counts[place]! > 0) this.met.add(what);
+    // Only a departed name makes a store without tokens enter one; only a block that came back stores under the same copies.
+    if (counts[APPLIED.stored]! > 0) {
+      const isByName = events.every(({ tokens }) => tokens?.length === 0);
+      if (isByName && this.#size(rank) > before) this.met.add('departed');
+      if (this.#entriesOf(rank) === entriesBefore) this.met.add('came back');
+    }
     const isLosing = events.some(({ kind }) => kind !== 'stored');
     if (!isLosing && this.#size(rank) < before - 1000) this.met.add('swept');
   }
@@ -208,6 +215,10 @@ export class NamesContest {
 
   #size(rank: number): number {
     return this.#namesOf.get(this.#sides.oracle)![rank]!.size();
+  }
+
+  #entriesOf(rank: number): string {
+    return textOf(this.#namesOf.get(this.#sides.oracle)![rank]!);
   }
 
   #checkAll(): void {
