@@ -26,6 +26,7 @@ const COLUMNS: readonly EventColumn<AppliedRankJson>[] = [
   oddColumn('orphaned', ({ orphaned }) => orphaned),
   oddColumn('unresolved', ({ unresolved }) => unresolved),
   oddColumn('unknown', ({ unknown }) => unknown),
+  oddColumn('refused', ({ other_block_sizes }) => other_block_sizes),
   oddColumn('rejected', ({ rejected }) => rejected),
   oddColumn('bad', ({ bad_events }) => bad_events),
   STATE_COLUMN,
@@ -50,6 +51,11 @@ const MEANINGS: readonly (readonly [
     'blocks stored by name alone, under a name that is not known',
   ],
   ['unknown', ({ unknown }) => unknown, 'removals of blocks that are not known in that tier'],
+  [
+    'refused',
+    ({ other_block_sizes }) => other_block_sizes,
+    'stores of another block size than the index has',
+  ],
   ['rejected', ({ rejected }) => rejected, 'stores that contradict what is known'],
   ['bad', ({ bad_events }) => bad_events, 'events that could not be read'],
 ];

@@ -9,7 +9,8 @@ export interface EventsApplyFlags {
 
 const NOTES = `
 The recording is what kvidx events record wrote, plain or gzip. The index has the block size of the first store, unless
---block-size says otherwise; stores of another size are refused, and counted.
+--block-size says otherwise; stores of another size are refused, and counted; if all are, the exit
+status is 1.
 
 A number that does not rise is a new life of its engine, which begins with an empty cache. Where numbers are left out the
 index may differ from what the engine held; the output says so.

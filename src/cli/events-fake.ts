@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { DIALECTS, type Dialect } from '../events/fake/dialects.js';
+import { DIALECTS, type Dialect, type Layout } from '../events/fake/dialects.js';
 import type { ReplayLayout } from '../events/fake/fake-publisher.js';
 import { blockSize, MAX_RANKS, numberFrom } from './events-options.js';
 import { fileName, integerFrom } from './options.js';
@@ -114,7 +114,12 @@ export function eventsFakeCommand(): Command {
     )
     .option('--rate <n>', 'requests a second; 0: as fast as it goes', numberFrom(0, 1_000_000), 4)
     .option('--capacity <blocks>', 'blocks that the GPU of a rank holds', integerFrom(1, MAX_BLOCKS), 20_000)
-    .option('--offload <blocks>', 'blocks that its CPU holds', integerFrom(0, MAX_BLOCKS), 0)
+    .option(
+      '--offload <blocks>',
+      'blocks that its CPU holds, where the dialect tells of tiers',
+      integerFrom(0, MAX_BLOCKS),
+      0,
+    )
     .option('--block-size <tokens>', 'tokens a block', blockSize, 16)
     .addOption(
       new Option('--replay-layout <name>', 'frames of a replay (default: those of the dialect)').choices([
@@ -127,11 +132,20 @@ export function eventsFakeCommand(): Command {
     .option('--seed <n>', 'of that chance, and of the names of blocks', integerFrom(0, 2 ** 32 - 1), 1)
     .addOption(new Option('--topic <topic>', 'topic of the messages').default('', 'the empty one'))
     .option('--loop', 'serve the trace again and again')
-    .option('--exit', 'end when the trace is over')
+    .option('--exit', 'end when the trace is over (with --loop: after --requests)')
     .option('--json', 'print one JSON object when the trace is over')
     .addHelpText('after', NOTES)
     .action(async (flags: EventsFakeFlags, command: Command) => {
-      const { endpoint, ranks } = flags;
+      const { endpoint, ranks, dialect, offload, loop, exit, requests } = flags;
+      if (loop && exit && requests === undefined) {
+        command.error('error: --loop never ends, and --exit with it: leave one out, or give --requests');
+      }
+      if (offload > 0 && !tellsTiers(dialect)) {
+        const names = Object.keys(MEANINGS).filter((name) => tellsTiers(name as Dialect));
+        command.error(
+          `error: --offload: dialect ${dialect} does not tell of tiers. These do: ${names.join(', ')}`,
+        );
+      }
       const replay = flags.replayEndpoint ?? defaultReplay(flags);
       for (const { port } of [endpoint, replay]) {
         if (port + ranks - 1 > MAX_PORT)
@@ -146,6 +160,11 @@ export function eventsFakeCommand(): Command {
       }
       await (await import('./run-events-fake.js')).runEventsFake({ ...flags, replayEndpoint: replay });
     });
+}
+
+function tellsTiers(dialect: Dialect): boolean {
+  const { stored }: Layout = DIALECTS[dialect];
+  return stored.some(({ name }) => name === 'medium');
 }
 
 function defaultReplay({ endpoint: { host, port }, ranks }: EventsFakeFlags): TcpAddress {

@@ -44,6 +44,8 @@ export interface AppliedJson {
   readonly rejected: number;
   readonly other_groups: number;
   readonly unknown_mediums: number;
+  /** Stores that were refused: of another block size than the index has. */
+  readonly other_block_sizes: number;
   readonly unknown_tags: number;
   readonly bad_events: number;
   readonly names: number;
@@ -68,6 +70,7 @@ export function appliedJson(applied: FollowedRankStats | undefined): AppliedJson
     rejected: applied?.rejected ?? 0,
     other_groups: applied?.otherGroups ?? 0,
     unknown_mediums: applied?.unknownMediums ?? 0,
+    other_block_sizes: applied?.otherBlockSizes ?? 0,
     unknown_tags: applied?.unknownTags ?? 0,
     bad_events: applied?.badEvents ?? 0,
     names: applied?.names ?? 0,

@@ -16,8 +16,8 @@ export interface EventsRecordFlags extends ListenFlags {
 
 const NOTES = `
 Each stream is recorded in order and no message twice; what was missed is replayed where the engine can. It ends after
---for seconds, after --messages, or at Ctrl-C, with nothing lost. A file that is there is replaced. kvidx events apply
-reads it.
+--for seconds, after --messages, or at Ctrl-C, with nothing lost. A file that is there is replaced by the first message;
+if none is heard, nothing is written and the exit status is 1. kvidx events apply reads it.
 ${ENGINE_NOTES}
 
 Examples:

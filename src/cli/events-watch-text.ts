@@ -17,8 +17,8 @@ const COLUMNS: readonly EventColumn<WatchedRankJson>[] = [
   ...RANK_COLUMNS,
   // Early: a narrow terminal cuts the last ones.
   STATE_COLUMN,
-  { head: 'events/s', text: ({ events_per_s }) => grouped(Math.round(events_per_s)) },
-  { head: 'blocks/s', text: ({ blocks_per_s }) => grouped(Math.round(blocks_per_s)) },
+  { head: 'events/s', text: ({ events_per_s }) => rateText(events_per_s, 'catching up') },
+  { head: 'blocks/s', text: ({ blocks_per_s }) => rateText(blocks_per_s, '-') },
   ...TIER_COLUMNS,
   { head: 'lag', text: ({ lag_ms }) => duration(lag_ms) },
   { head: 'age', text: ({ age_ms }) => duration(age_ms) },
@@ -44,6 +44,10 @@ export function watchText(watched: WatchedJson, width: number): string {
     eventTable(COLUMNS, ranks),
     ...notes.map((note) => wrapped(note, width)),
   ].join('\n');
+}
+
+function rateText(rate: number | null, none: string): string {
+  return rate === null ? none : grouped(Math.round(rate));
 }
 
 function duration(ms: number | null): string {

@@ -21,9 +21,11 @@ seconds. Under the table stands what its marks mean and what to do about them.
 ${ENGINE_NOTES}
 
 Columns:
-  events/s, blocks/s   since the table before: blocks stored, removed and cleared
+  events/s, blocks/s   since the table before: blocks stored, removed and cleared; "catching up":
+                       messages came from a replay, not in this time
   gpu, cpu, …          blocks that are resident in a tier
-  lag                  what the last message was later than its engine's clock says: transport, and the clocks' difference
+  lag                  what the last live message was later than its engine's clock says: transport, and the clocks'
+                       difference; - before the first, as replayed ones do not tell
   age                  since the last message
   gaps                 how often numbers jumped; what a replay brought is not missing
   repeats, restarts    messages that came twice; new lives of the engine (left out where there are none)

@@ -1,4 +1,5 @@
-import { statSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { CliError } from './cli-error.js';
 
 /**
@@ -9,11 +10,34 @@ export function writeThenPrint(file: string | undefined, json: string, shown: st
   try {
     if (file !== undefined) writeFileSync(file, json);
   } catch (error) {
-    throw new CliError(`cannot write ${file}: ${(error as Error).message}`);
+    throw cannotWrite(file!, error);
   } finally {
     process.stdout.write(shown);
   }
 }
+
+/** Throws CliError where a file cannot be made or replaced, as far as that is seen without doing so. */
+export function checkWritable(file: string): void {
+  try {
+    const stats = statSync(file, { throwIfNoEntry: false });
+    if (stats?.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR' });
+    accessSync(stats === undefined ? dirname(file) : file, constants.W_OK);
+  } catch (error) {
+    throw cannotWrite(file, error);
+  }
+}
+
+export function cannotWrite(file: string, error: unknown): CliError {
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  return new CliError(`cannot write ${file}: ${PROBLEMS[code] ?? message}`);
+}
+
+const PROBLEMS: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EISDIR: 'this is a directory; give a file',
+  ENOENT: 'no such directory',
+  ENOTDIR: 'a part of its path is no directory',
+};
 
 /** Are both names those of one existing file? */
 export function isSameFile(a: string, b: string): boolean {

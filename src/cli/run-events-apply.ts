@@ -1,6 +1,8 @@
 import { RecordedStreams, readRecording } from '../events/recording/index.js';
 import type { RecordedStreamState } from '../events/recording/recorded-streams.js';
 import type { DegradedReason } from '../events/stream/types.js';
+import { grouped } from '../text.js';
+import { CliError } from './cli-error.js';
 import type { EventsApplyFlags } from './events-apply.js';
 import { applyTables } from './events-apply-tables.js';
 import { type AppliedJson, appliedJson, type JoinedRank, joinRanks, movedBlocks } from './events-ranks.js';
@@ -86,6 +88,19 @@ export async function runEventsApply(recording: string, flags: EventsApplyFlags)
   };
   feed.close();
   await print([flags.json ? `${JSON.stringify(applied, null, 2)}\n` : applyTables(applied)]);
+  const refused = sum(({ other_block_sizes }) => other_block_sizes);
+  const others = sum(
+    ({ stored, duplicate, rejected, unresolved }) => stored + duplicate + rejected + unresolved,
+  );
+  if (refused > 0 && others === 0) throw new CliError(allRefused(refused, applied));
+}
+
+function allRefused(refused: number, { ranks, block_size }: EventsApplied): string {
+  const sizes = new Set(ranks.map((rank) => rank.refused_block_size).filter((size) => size !== null));
+  return (
+    `all stores were refused (${grouped(refused)}): they are of blocks of ${[...sizes].join(', ')} tokens, ` +
+    `the index has blocks of ${block_size} (--block-size)`
+  );
 }
 
 function rankJson(

@@ -4,10 +4,12 @@ import {
   encodeBatch,
   FakeEngine,
   FakePublisher,
+  type FakePublisherOptions,
   type ReplayLayout,
   type TokenRequest,
   traceTokens,
 } from '../events/fake/index.js';
+import { loadZeroMq } from '../events/zeromq.js';
 import { packageRoot } from '../native/load.js';
 import { Random } from '../random.js';
 import { counted, grouped } from '../text.js';
@@ -35,6 +37,7 @@ interface FakeRankJson {
 }
 
 export async function runEventsFake(flags: Flags): Promise<void> {
+  await loadZeroMq('kvidx events fake');
   const { rows, blockSize } = await readRows(flags);
   const ranks: FakeRank[] = [];
   const ending = new Ending();
@@ -152,7 +155,7 @@ class FakeRank {
     const engine = new FakeEngine({ blockSize, capacity, offloadCapacity: offload, seed });
     const random = new Random((seed + rank) % 2 ** 32);
     const dropped = { count: 0 };
-    const publisher = await FakePublisher.bind({
+    const publisher = await bound({
       host: endpoint.host,
       port: portOf(endpoint, rank),
       replayPort: portOf(replayEndpoint, rank),
@@ -200,6 +203,14 @@ class FakeRank {
 
   close(): Promise<void> {
     return this.#publisher.close();
+  }
+}
+
+async function bound(options: FakePublisherOptions): Promise<FakePublisher> {
+  try {
+    return await FakePublisher.bind(options);
+  } catch (error) {
+    throw new CliError(`${(error as Error).message} (--endpoint and --replay-endpoint choose others)`);
   }
 }
 

@@ -1,14 +1,17 @@
-import { EventRecorder } from '../events/recording/index.js';
 import { loadZeroMq } from '../events/zeromq.js';
-import type { StreamSinks, StreamStatus } from '../events/zmq/types.js';
+import type { StreamStatus } from '../events/zmq/types.js';
 import { ZmqSubscriber } from '../events/zmq/zmq-subscriber.js';
 import { counted } from '../text.js';
+import { CliError } from './cli-error.js';
 import { Ending } from './ending.js';
 import { type Marked, markNotes, stateText } from './events-marks.js';
 import type { Engine } from './events-options.js';
 import type { EventsRecordFlags } from './events-record.js';
+import { followEngines } from './follow-engines.js';
 import { mib } from './format.js';
+import { LateRecorder } from './late-recorder.js';
 import { liveLine } from './live-text.js';
+import { checkWritable } from './out-file.js';
 import { print } from './print.js';
 import { printable } from './printable.js';
 import { ToldTroubles } from './told-troubles.js';
@@ -20,9 +23,11 @@ export async function runEventsRecord(
   engines: readonly Engine[],
   flags: EventsRecordFlags,
 ): Promise<void> {
-  await loadZeroMq('kvidx events record'); // before a file that is there is replaced in vain
+  checkWritable(file);
+  await loadZeroMq('kvidx events record');
   const ending = new Ending(flags.for);
-  const recorder = await EventRecorder.open(file, { onError: () => ending.end() });
+  const { messages = Number.POSITIVE_INFINITY } = flags;
+  const recorder = new LateRecorder(file, messages, () => ending.end());
   let streams: readonly StreamStatus[] = [];
   const line = liveLine();
   const troubles = new ToldTroubles((told) => {
@@ -30,12 +35,11 @@ export async function runEventsRecord(
     process.stderr.write(`${told}\n`);
   });
   try {
-    const { messages = Number.POSITIVE_INFINITY } = flags;
-    const subscriber = await ZmqSubscriber.open(upTo(messages, recorder, ending), {
+    const subscriber = await ZmqSubscriber.open(recorder, {
       onError: ({ message }, worker, dpRank) => troubles.add(worker, dpRank, message),
     });
     try {
-      for (const { worker, follow } of engines) subscriber.follow(worker, follow);
+      followEngines(subscriber, engines);
       while (!ending.isOver) {
         await ending.sleep(DRAW_MS);
         streams = subscriber.status();
@@ -56,35 +60,17 @@ export async function runEventsRecord(
   );
   if (flags.json)
     await print([`${JSON.stringify(recordedJson(file, recorder, streams, troubles), null, 2)}\n`]);
+  if (recorder.messages === 0) throw new CliError(`nothing was heard: ${file} was not written`);
 }
-
-/** Ends with the last message that is wanted; what comes in the same moment is left out. */
-function upTo(messages: number, recorder: EventRecorder, ending: Ending): StreamSinks {
-  return {
-    sink: (worker, dpRank) => {
-      const sink = recorder.sink(worker, dpRank);
-      return {
-        ...sink,
-        apply: (message) => {
-          const effect = recorder.messages < messages ? sink.apply(message) : WANTED_NO_MORE;
-          if (recorder.messages >= messages) ending.end();
-          return effect;
-        },
-      };
-    },
-  };
-}
-
-const WANTED_NO_MORE = { isDamaged: false, isCleared: false } as const;
 
 function recordedJson(
   file: string,
-  recorder: EventRecorder,
+  recorder: LateRecorder,
   streams: readonly StreamStatus[],
   troubles: ToldTroubles,
 ) {
   return {
-    recording: file,
+    recording: recorder.messages === 0 ? null : file,
     messages: recorder.messages,
     bytes: recorder.bytes,
     ranks: streams.map((stream) => ({
@@ -105,7 +91,7 @@ function recordedJson(
   };
 }
 
-function written({ messages, bytes }: EventRecorder): string {
+function written({ messages, bytes }: LateRecorder): string {
   return `${counted(messages, 'message')}, ${mib(bytes)}`;
 }
 

@@ -3,6 +3,7 @@ import { Ending } from './ending.js';
 import type { Engine } from './events-options.js';
 import type { EventsWatchFlags } from './events-watch.js';
 import { watchText } from './events-watch-text.js';
+import { followEngines } from './follow-engines.js';
 import { LateFeed } from './late-feed.js';
 import { LiveText } from './live-text.js';
 import { print } from './print.js';
@@ -20,7 +21,7 @@ export async function runEventsWatch(engines: readonly Engine[], flags: EventsWa
   });
   const ending = new Ending(flags.for);
   try {
-    for (const { worker, follow } of engines) subscriber.follow(worker, follow);
+    followEngines(subscriber, engines);
     const ranks = new WatchedRanks(feed);
     const show = view(flags.json === true);
     for (let ms = Math.min(FIRST_MS, flags.interval * 1000); !ending.isOver; ms = flags.interval * 1000) {

@@ -9,7 +9,7 @@ const NO_RULES = { mid: '', 'left-mid': '', 'mid-mid': '', 'right-mid': '' };
 
 /**
  * A table whose last column takes what the others leave of the terminal, and wraps; then rules part the rows. Numbers
- * go to the right.
+ * go to the right: the last column where it has nothing else, those between it and the first always.
  */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]!.length)) + 2);
@@ -18,10 +18,12 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   const last = Math.max(room, LEAST_WIDTH);
   const wraps = widths.at(-1)! > last;
   if (wraps) widths[widths.length - 1] = last;
+  const end = head.length - 1;
+  const hasNumbersOnly = rows.every((row) => /^[\d,.]+$/.test(row[end]!));
   const out = new Table({
     head: [...head],
     colWidths: widths,
-    colAligns: head.map((_, i) => (i > 0 && i < head.length - 1 ? 'right' : 'left')),
+    colAligns: head.map((_, i) => (i > 0 && (i < end || hasNumbersOnly) ? 'right' : 'left')),
     wordWrap: true,
     chars: wraps ? {} : NO_RULES,
     style: { head: [], border: [] },

@@ -10,8 +10,9 @@ export interface WatchedRankJson extends AppliedJson {
   readonly endpoint: string | null;
   readonly connected: boolean | null;
   readonly degraded: DegradedReason | null;
-  readonly events_per_s: number;
-  readonly blocks_per_s: number;
+  /** Null: messages came from a replay, and tell nothing of the time since. */
+  readonly events_per_s: number | null;
+  readonly blocks_per_s: number | null;
   readonly age_ms: number | null;
   readonly next_sequence: number | null;
   readonly messages: number;
@@ -40,7 +41,7 @@ export interface WatchedJson {
 /** Looks at streams and index from time to time; rates are those since it looked last. */
 export class WatchedRanks {
   readonly #feed: LateFeed;
-  #before = new Map<string, AppliedJson>();
+  #before = new Map<string, WatchedRankJson>();
   #beforeMs = performance.now();
 
   constructor(feed: LateFeed) {
@@ -62,15 +63,19 @@ export class WatchedRanks {
   ): WatchedRankJson {
     const key = rankKey(worker, rank);
     const applied = appliedJson(stats);
-    const before = this.#before.get(key) ?? appliedJson(undefined);
+    const before = this.#before.get(key);
+    const replayedMessages = stream?.replayedMessages ?? 0;
+    const isCatchingUp = replayedMessages > (before?.replayed_messages ?? 0);
+    const rate = (value: (applied: AppliedJson) => number) =>
+      isCatchingUp ? null : (value(applied) - (before === undefined ? 0 : value(before))) / seconds;
     return {
       worker,
       rank,
       endpoint: stream?.endpoint ?? null,
       connected: stream?.connected ?? null,
       degraded: (stream ?? stats)?.degraded ?? null,
-      events_per_s: (applied.events - before.events) / seconds,
-      blocks_per_s: (movedBlocks(applied) - movedBlocks(before)) / seconds,
+      events_per_s: rate(({ events }) => events),
+      blocks_per_s: rate(movedBlocks),
       age_ms: stream?.ageMs ?? null,
       next_sequence: stream?.next ?? null,
       messages: stream?.messages ?? 0,
@@ -79,7 +84,7 @@ export class WatchedRanks {
       restarts: stream?.restarts ?? 0,
       replays: stream?.replays ?? 0,
       failed_replays: stream?.failedReplays ?? 0,
-      replayed_messages: stream?.replayedMessages ?? 0,
+      replayed_messages: replayedMessages,
       damaged: stream?.damaged ?? 0,
       held_messages: stream?.heldMessages ?? 0,
       dropped: stream?.dropped ?? 0,

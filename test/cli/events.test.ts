@@ -235,6 +235,33 @@ describe('kvidx events', () => {
     expect(stdout).toMatch(/\nnot connected: nothing answers at the endpoint/);
   });
 
+  it('watch tells no rates of a time in which a replay came', async () => {
+    const { fake, listen } = await served(1, '--requests', '10');
+    const watch = start('watch', ...listen, '--interval', '0.1', '--json');
+    const messages = messagesOf(fake);
+    await watch.until(({ stdout }) =>
+      lastLine(stdout)?.ranks[0]?.events_per_s === 0 &&
+      lastLine(stdout)?.ranks[0]?.replayed_messages === messages
+        ? true
+        : undefined,
+    );
+    const lines: WatchedJson[] = (await watch.stop()).stdout
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line));
+    const ranks = lines.map((line) => line.ranks[0]!);
+    let before = 0;
+    for (const { replayed_messages, events_per_s, blocks_per_s, lag_ms } of ranks) {
+      const rate = replayed_messages > before ? null : 0;
+      expect({ events_per_s, blocks_per_s, lag_ms }).toEqual({
+        events_per_s: rate,
+        blocks_per_s: rate,
+        lag_ms: null,
+      });
+      before = replayed_messages;
+    }
+  });
+
   it('watch and record say what is wrong with a connection, record once', async () => {
     const stranger = await strangeServer();
     const watch = start('watch', `w=${stranger}`, '--interval', '0.1');
@@ -349,7 +376,7 @@ describe('kvidx events apply', () => {
     const file = await recording([0, removes], [1, stores], [0, stores], [1, removes]);
     const applied: EventsApplied = JSON.parse((await kvidx(['events', 'apply', file, '--json'])).stdout);
     expect(applied).toMatchObject({ block_size: 2, messages: 4, index: { blocks: 1 }, names: 1 });
-    expect(applied.ranks).toMatchObject([{ restarts: 1, resident_blocks: { gpu: 1 }, lag_ms: 1000 }]);
+    expect(applied.ranks).toMatchObject([{ restarts: 1, resident_blocks: { gpu: 1 }, lag_ms: null }]);
   });
 
   it('lets nothing that is recorded drive the terminal, and shows what could not be read', async () => {
@@ -363,8 +390,23 @@ describe('kvidx events apply', () => {
   });
 
   it('says that stores of another block size are refused', async () => {
-    const { stdout } = await kvidx(['events', 'apply', await recording([0, stores]), '--block-size', '16']);
+    const file = await recording([0, stores], [1, stores]);
+    const { code, stdout, stderr } = await kvidx(['events', 'apply', file, '--block-size', '16']);
+    expect(code).toBe(1);
     expect(stdout).toMatch(/stores of blocks of 2 tokens are refused: this index has blocks of 16 tokens/);
+    expect(stdout).toMatch(/│ refused │/);
+    expect(stderr).toBe(
+      'kvidx: all stores were refused (2): they are of blocks of 2 tokens, the index has blocks of 16 (--block-size)\n',
+    );
+  });
+
+  it('goes on where some stores are of another block size, and counts them', async () => {
+    const other = { ...store, blockHashes: BigUint64Array.of(9n), blockSize: 4 };
+    const others = encodeBatch('vllm-map', { timestampMs: 1000, events: [other] });
+    const file = await recording([0, stores], [1, others]);
+    const { code, stdout } = await kvidx(['events', 'apply', file, '--json']);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout).ranks).toMatchObject([{ other_block_sizes: 1, resident_blocks: { gpu: 2 } }]);
   });
 
   it('applies what stands before a cut record, and says that it is cut', async () => {
@@ -421,7 +463,16 @@ describe('kvidx events, misused', () => {
     ['no address', ['watch', 'localhost:5557'], /such as tcp:\/\/127\.0\.0\.1:5557/],
     ['an unknown scheme', ['watch', 'udp://127.0.0.1:5557'], /tcp:\/\/host:port, ipc:\/\/path/],
     ['no port', ['watch', 'tcp://127.0.0.1'], /tcp:\/\/host:port/],
-    ['all hosts', ['watch', 'tcp://*:5557'], /host to connect to in place of \*/],
+    [
+      'a port that is none',
+      ['watch', 'tcp://127.0.0.1:99999'],
+      /It must be an address with a port from 1 to 65535, got "tcp:\/\/127\.0\.0\.1:99999"/,
+    ],
+    [
+      'all hosts',
+      ['watch', 'tcp://*:5557'],
+      /the endpoint must be an address with the host to connect to in place of \*/,
+    ],
     ['any address', ['watch', 'tcp://0.0.0.0:5557'], /host to connect to in place of 0\.0\.0\.0/],
     ['any address for replays', ['watch', A, '--replay', 'tcp://[::]:1'], /to connect to in place of \[::\]/],
     ['a port beyond the last', ['watch', 'tcp://127.0.0.1:65535', '--ranks', '2'], /port from 1 to 65535/],
@@ -442,6 +493,12 @@ describe('kvidx events, misused', () => {
       'free ports in a row',
       ['fake', '--ranks', '2', '--endpoint', 'tcp://127.0.0.1:0'],
       /port 0 is for one rank/,
+    ],
+    ['a loop that is to end', ['fake', '--loop', '--exit'], /--loop never ends/],
+    [
+      'tiers of a dialect without them',
+      ['fake', '--dialect', 'vllm-rank', '--offload', '10'],
+      /dialect vllm-rank does not tell of tiers. These do: vllm-medium, .*sglang-7, .*tensorrt\n/,
     ],
     ['more than all', ['fake', '--drop', '101'], /Give a number from 0 to 100/],
   ])('refuses %s', async (_, args, problem) => {
@@ -464,15 +521,44 @@ describe('kvidx events, misused', () => {
     const { endpoint } = await served(1, '--requests', '1');
     const { code, stderr } = await kvidx(['events', 'fake', '--endpoint', endpoint]);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^kvidx: cannot bind tcp:\/\/127\.0\.0\.1:\d+ and /m);
+    expect(stderr).toBe(
+      `kvidx: cannot bind ${endpoint} to publish: Address already in use (--endpoint and --replay-endpoint choose others)\n`,
+    );
+    const port = Number(endpoint.split(':').at(-1));
+    const replay = ['--replay-endpoint', `tcp://127.0.0.1:${port + 1}`];
+    const other = await kvidx(['events', 'fake', '--endpoint', 'tcp://127.0.0.1:0', ...replay]);
+    expect(other.stderr).toMatch(
+      `cannot bind tcp://127.0.0.1:${port + 1} for replays: Address already in use`,
+    );
+    const watch = await kvidx(['events', 'watch', '--bind', endpoint]);
+    expect(watch).toMatchObject({ code: 1, stdout: '' });
+    expect(watch.stderr).toMatch(
+      `kvidx: cannot listen at ${endpoint}: Address already in use (--bind listens`,
+    );
   });
 
-  it('says which file cannot be written', async () => {
-    const { code, stderr } = await kvidx(['events', 'record', '/nonexistent/x.kvev', A]);
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: expect.stringMatching(/^kvidx: cannot write \/nonexistent\/x\.kvev: ENOENT/),
-    });
+  it.each([
+    ['/nonexistent/x.kvev', 'no such directory'],
+    [folder, 'this is a directory; give a file'],
+  ])('says that %s cannot be written: %s', async (file, problem) => {
+    const { code, stderr } = await kvidx(['events', 'record', file, A]);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: `kvidx: cannot write ${file}: ${problem}\n` });
+  });
+
+  it('says that nothing was heard, and leaves the file that is there', async () => {
+    const nobody = `tcp://127.0.0.1:${await freePorts(1)}`;
+    const file = join(folder, 'earlier.kvev');
+    for (const earlier of [undefined, 'an earlier night']) {
+      if (earlier !== undefined) writeFileSync(file, earlier);
+      const { code, stdout, stderr } = await kvidx([
+        ...['events', 'record', file, nobody],
+        ...['--for', '0.1', '--json'],
+      ]);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/\nkvidx: nothing was heard: .*earlier\.kvev was not written\n$/);
+      expect(JSON.parse(stdout)).toMatchObject({ recording: null, messages: 0, bytes: 0 });
+      expect(existsSync(file) ? readFileSync(file, 'utf8') : undefined).toBe(earlier);
+    }
   });
 
   it.runIf(existsSync('/dev/full'))('ends when the disk is full', async () => {
@@ -508,7 +594,11 @@ describe('kvidx events --help', () => {
       ['watch'],
       [/\[name=\]endpoint/, /--replay <endpoint>/, /default: nowhere/, /--kv-events-config/, /--json/],
     ],
-    ['record', ['record'], [/--for <seconds>/, /--messages <n>/, /A file that is there is replaced/]],
+    [
+      'record',
+      ['record'],
+      [/--for <seconds>/, /--messages <n>/, /A file that is there is replaced by the first message/],
+    ],
     ['apply', ['apply'], [/--block-size <tokens>/, /default: that of the first store/]],
     [
       'fake',

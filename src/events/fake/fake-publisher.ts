@@ -116,13 +116,12 @@ export class FakePublisher {
     // Without a mark: beyond it a router loses answers, and with them the end of a replay.
     const router = new zeromq.Router({ sendHighWaterMark: 0, linger: 0 });
     try {
-      await publisher.bind(address);
-      await router.bind(replayAddress);
-    } catch (cause) {
+      await bindTo(publisher, address, 'to publish');
+      await bindTo(router, replayAddress, 'for replays');
+    } catch (error) {
       publisher.close();
       router.close();
-      const message = `cannot bind ${address} and ${replayAddress}: ${(cause as Error).message}`;
-      throw new KvidxError('ERR_KVIDX_TRANSPORT', message, { cause });
+      throw error;
     }
     return new FakePublisher(publisher, router, settings);
   }
@@ -195,6 +194,15 @@ export class FakePublisher {
 
   #unlessClosing(error: unknown): void {
     if (this.#closing === undefined) throw error;
+  }
+}
+
+async function bindTo(socket: Publisher | Router, address: string, purpose: string): Promise<void> {
+  try {
+    await socket.bind(address);
+  } catch (cause) {
+    const message = `cannot bind ${address} ${purpose}: ${(cause as Error).message}`;
+    throw new KvidxError('ERR_KVIDX_TRANSPORT', message, { cause });
   }
 }
 

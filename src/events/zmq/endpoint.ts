@@ -13,16 +13,21 @@ const WILDCARDS = ['*', '0.0.0.0', '::', '[::]'];
 export function endpointOfRank(what: string, endpoint: unknown, rank: number, isBound = false): string {
   if (typeof endpoint !== 'string') throw invalidArgType(what, 'a string', endpoint);
   if (endpoint === 'ipc://*' && !isBound)
-    throw outOfRange(what, 'with the path to connect to in place of *', endpoint);
+    throw outOfRange(what, 'an address with the path to connect to in place of *', endpoint);
   if (/^(ipc|inproc):\/\/./s.test(endpoint)) return rank === 0 ? endpoint : `${endpoint}_dp${rank}`;
   const [, host, digits] = /^tcp:\/\/(.+):(\d{1,5})$/.exec(endpoint) ?? [];
   if (host === undefined) throw outOfRange(what, FORM, endpoint);
   if (!isBound && (WILDCARDS.includes(host) || /\s/.test(host))) {
-    throw outOfRange(what, `with the host to connect to in place of ${host.trim() || 'a space'}`, endpoint);
+    throw outOfRange(
+      what,
+      `an address with the host to connect to in place of ${host.trim() || 'a space'}`,
+      endpoint,
+    );
   }
-  const port = Number(digits) + rank;
-  if (Number(digits) === 0 || port > MAX_PORT) {
-    throw outOfRange(`${what} of rank ${rank}`, `with a port from 1 to ${MAX_PORT}`, `tcp://${host}:${port}`);
-  }
+  const withPort = `an address with a port from 1 to ${MAX_PORT}`;
+  const first = Number(digits);
+  if (first === 0 || first > MAX_PORT) throw outOfRange(what, withPort, endpoint);
+  const port = first + rank;
+  if (port > MAX_PORT) throw outOfRange(`${what} of rank ${rank}`, withPort, `tcp://${host}:${port}`);
   return `tcp://${host}:${port}`;
 }
