@@ -25,8 +25,50 @@ export class KvidxFollower implements Follower {
   }
 }
 
+/** A store, removal or clear, decoded. */
+type Decoded =
+  | { kind: 'stored'; hashes: ArrayLike<bigint>; parent: bigint | undefined; tokens: Uint32Array }
+  | { kind: 'removed'; hashes: ArrayLike<bigint> }
+  | { kind: 'cleared' };
+
+/** `decodeEventBatch`: every layout of every engine, all checked. */
+export function decodeChecked(payload: Uint8Array): Decoded[] {
+  const decoded: Decoded[] = [];
+  for (const event of decodeEventBatch(payload).events) {
+    if (event.kind === 'stored') {
+      const { blockHashes: hashes, parentHash: parent, tokens } = event;
+      if (tokens) decoded.push({ kind: 'stored', hashes, parent, tokens });
+    } else if (event.kind === 'removed') {
+      decoded.push({ kind: 'removed', hashes: event.blockHashes });
+    } else {
+      decoded.push(event);
+    }
+  }
+  return decoded;
+}
+
+const decoder = new Decoder({ useBigInt64: true });
+
+/** The npm package msgpack alone: what it gives is believed, and the hashes are 64-bit integers. */
+export function decodeUnchecked(payload: Uint8Array): Decoded[] {
+  const [, events] = decoder.decode(payload) as [number, (Record<string, unknown> | unknown[])[]];
+  return events.map((event) => {
+    const [tag, hashes, parent, tokens] = Array.isArray(event)
+      ? event
+      : [event.type, event.block_hashes, event.parent_block_hash, event.token_ids];
+    if (tag === 'AllBlocksCleared') return { kind: 'cleared' };
+    if (tag === 'BlockRemoved') return { kind: 'removed', hashes: hashes as bigint[] };
+    return {
+      kind: 'stored',
+      hashes: hashes as bigint[],
+      parent: (parent as bigint | null) ?? undefined,
+      tokens: Uint32Array.from(tokens as number[]),
+    };
+  });
+}
+
 /**
- * Follows an engine as one would write it in plain JavaScript on top of the decoder: a block's tokens hashed by xxhash-wasm,
+ * Follows an engine as one would write it in plain JavaScript: the message decoded, a block's tokens hashed by xxhash-wasm,
  * a Map from the engine's hashes to blocks, and a Map of Sets of who holds a block. Same scheme, same answers as kvidx for
  * the usual events. Kept as it is: it is what kvidx is compared with.
  */
@@ -35,14 +77,16 @@ export class PlainFollower implements Follower {
   readonly holders = new Map<bigint, Set<string>>();
   readonly #blockSize: number;
   readonly #hash: Hash;
+  readonly #decode: (payload: Uint8Array) => Decoded[];
   /** Engine's hash → block, by worker. */
   readonly #names = new Map<string, Map<bigint, bigint>>();
   readonly #local = new BigUint64Array(1);
   readonly #localBytes = new Uint8Array(this.#local.buffer);
 
-  constructor(blockSize: number, hash: Hash) {
+  constructor(blockSize: number, hash: Hash, decode: (payload: Uint8Array) => Decoded[]) {
     this.#blockSize = blockSize;
     this.#hash = hash;
+    this.#decode = decode;
   }
 
   apply(worker: string, payload: Uint8Array): void {
@@ -51,13 +95,13 @@ export class PlainFollower implements Follower {
       names = new Map();
       this.#names.set(worker, names);
     }
-    for (const event of decodeEventBatch(payload).events) {
-      if (event.kind === 'stored' && event.tokens !== undefined) {
-        const parent = event.parentHash === undefined ? 0n : (names.get(event.parentHash) ?? 0n);
-        this.#store(worker, names, event.blockHashes, parent, event.tokens);
+    for (const event of this.#decode(payload)) {
+      if (event.kind === 'stored') {
+        const parent = event.parent === undefined ? 0n : (names.get(event.parent) ?? 0n);
+        this.#store(worker, names, event.hashes, parent, event.tokens);
       } else if (event.kind === 'removed') {
-        for (const name of event.blockHashes) this.#remove(worker, names, name);
-      } else if (event.kind === 'cleared') {
+        for (let i = 0; i < event.hashes.length; i++) this.#remove(worker, names, event.hashes[i]!);
+      } else {
         for (const name of [...names.keys()]) this.#remove(worker, names, name);
       }
     }
@@ -66,7 +110,7 @@ export class PlainFollower implements Follower {
   #store(
     worker: string,
     names: Map<bigint, bigint>,
-    blockHashes: BigUint64Array,
+    blockHashes: ArrayLike<bigint>,
     parent: bigint,
     tokens: Uint32Array,
   ): void {
@@ -92,31 +136,6 @@ export class PlainFollower implements Follower {
     names.delete(name);
     const holders = this.holders.get(block);
     if (holders?.delete(worker) && holders.size === 0) this.holders.delete(block);
-  }
-}
-
-/**
- * The least that follows at all: nothing is checked, and blocks are known by the engine's hashes alone, which a router can
- * only ask for if it knows how the engine hashes.
- */
-export class BareFollower implements Follower {
-  readonly holders = new Map<unknown, Set<string>>();
-  readonly #decoder = new Decoder({ useBigInt64: true });
-
-  apply(worker: string, payload: Uint8Array): void {
-    const [, events] = this.#decoder.decode(payload) as [number, (Record<string, unknown> | unknown[])[]];
-    for (const event of events) {
-      const [tag, hashes] = Array.isArray(event) ? event : [event.type, event.block_hashes];
-      for (const hash of hashes as unknown[]) {
-        const holders = this.holders.get(hash);
-        if (tag === 'BlockStored') {
-          if (holders) holders.add(worker);
-          else this.holders.set(hash, new Set([worker]));
-        } else if (holders?.delete(worker) && holders.size === 0) {
-          this.holders.delete(hash);
-        }
-      }
-    }
   }
 }
 

@@ -89,6 +89,8 @@ export interface RaceOptions {
   readonly rounds: number;
   /** Time of each rival in each round. */
   readonly roundMs: number;
+  /** Samples of each rival in each round, at least. Default: tinybench's 64. Fewer for samples that take long. */
+  readonly samples?: number;
 }
 
 /** One sample; `prepare`, when there is one, runs before each and is not timed. */
@@ -106,13 +108,14 @@ export interface Rival {
 export class Race<Name extends string> {
   readonly #rounds: Map<Name, Float64Array>[] = [];
 
-  constructor(rivals: Record<Name, Rival>, { rounds, roundMs }: RaceOptions) {
+  constructor(rivals: Record<Name, Rival>, { rounds, roundMs, samples }: RaceOptions) {
     const entries = Object.entries(rivals) as [Name, Rival][];
     for (let round = 0; round < rounds; round++) {
       const bench = new Bench({
         time: roundMs,
         warmup: round === 0,
         warmupTime: roundMs,
+        ...(samples !== undefined && { iterations: samples, warmupIterations: samples }),
         retainSamples: true,
         throws: true,
       });
