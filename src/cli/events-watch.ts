@@ -22,7 +22,7 @@ ${ENGINE_NOTES}
 
 Columns:
   events/s, blocks/s   since the table before: blocks stored, removed and cleared; "catching up":
-                       messages came from a replay, not in this time
+                       most messages came from a replay, not in this time
   gpu, cpu, …          blocks that are resident in a tier
   lag                  what the last live message was later than its engine's clock says: transport, and the clocks'
                        difference; - before the first, as replayed ones do not tell

@@ -65,7 +65,10 @@ export class WatchedRanks {
     const applied = appliedJson(stats);
     const before = this.#before.get(key);
     const replayedMessages = stream?.replayedMessages ?? 0;
-    const isCatchingUp = replayedMessages > (before?.replayed_messages ?? 0);
+    // A few that were lost on the way hardly change a rate.
+    const replayed = replayedMessages - (before?.replayed_messages ?? 0);
+    const live = (stream?.messages ?? 0) - (before?.messages ?? 0);
+    const isCatchingUp = replayed > 0 && replayed >= live;
     const rate = (value: (applied: AppliedJson) => number) =>
       isCatchingUp ? null : (value(applied) - (before === undefined ? 0 : value(before))) / seconds;
     return {
