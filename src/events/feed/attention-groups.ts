@@ -23,7 +23,7 @@ export class AttentionGroups {
   learn(group: number, kind: string | undefined): boolean {
     if (kind === undefined) return this.isMain(group);
     if (group === this.#group && kind === this.#kind) return this.#isLastMain;
-    const isMain = MAIN_KINDS.has(kind) && (this.#main ?? group) === group;
+    const isMain = MAIN_KINDS.has(kind) && (group < 0 || (this.#main ?? group) === group);
     if (isMain && group >= 0) this.#main = group;
     if (group >= 0 && (this.#isMain.size < MAX_GROUPS || this.#isMain.has(group)))
       this.#isMain.set(group, isMain);
@@ -33,9 +33,10 @@ export class AttentionGroups {
     return isMain;
   }
 
-  /** A group of which no store told the kind is the main one if it is the first. */
+  /** Where no store told any kind yet, the first group is the main one. */
   isMain(group: number): boolean {
-    return this.#isMain.get(group) ?? group <= 0;
+    if (group < 0) return true;
+    return this.#isMain.get(group) ?? (this.#main === undefined && group === 0);
   }
 
   entries(): [number, boolean][] {

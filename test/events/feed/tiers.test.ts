@@ -94,6 +94,15 @@ test('of groups that no store told of, the first counts', () => {
   expect(hits(index, tokens)).toEqual({ 'w0 0 gpu': 1 });
 });
 
+test('once the main group is known, others that no store told of are left out, the first one too', () => {
+  const { index, feed } = feedOf();
+  const engine = feed.follow('w0');
+  engine.apply(batch(store([11, 12, 13], tokens, { group_idx: 1, kv_cache_spec_kind: 'mla_attention' })));
+  expect(engine.apply(batch(remove([11], { group_idx: 0 })))).toMatchObject({ removed: 0, otherGroups: 1 });
+  expect(engine.apply(batch(remove([13])))).toMatchObject({ removed: 1 });
+  expect(hits(index, tokens)).toEqual({ 'w0 0 gpu': 2 });
+});
+
 test('of several groups with full attention the first that stores stands for all', () => {
   const { index, feed } = feedOf();
   const engine = feed.follow('w0');
