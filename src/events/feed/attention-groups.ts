@@ -39,6 +39,13 @@ export class AttentionGroups {
     return this.#isMain.get(group) ?? (this.#main === undefined && group === 0);
   }
 
+  /** The engine begins anew, maybe with another model. */
+  forget(): void {
+    this.#isMain.clear();
+    this.#main = undefined;
+    this.#kind = undefined;
+  }
+
   entries(): [number, boolean][] {
     return [...this.#isMain];
   }

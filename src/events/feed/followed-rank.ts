@@ -111,13 +111,14 @@ export class FollowedRank implements EngineFeed {
     else if (message.stored + message.duplicate > 0) this.refusedBlockSize = undefined;
   }
 
-  /** Blocks that were there. */
+  /** The engine begins anew. Answers the blocks that were there. */
   clear(): number {
     this.check();
     const tally = new Tally(this.dpRank, undefined);
     const { memory, root } = clearStep();
     this.#apply(memory, 0, 1, root, undefined, tally, 0);
     this.refusedBlockSize = undefined;
+    this.groups.forget();
     return tally.cleared;
   }
 

@@ -103,6 +103,17 @@ test('once the main group is known, others that no store told of are left out, t
   expect(hits(index, tokens)).toEqual({ 'w0 0 gpu': 2 });
 });
 
+test('an engine that begins anew may have its main attention in another group', () => {
+  const { index, feed } = feedOf();
+  const sink = feed.sink('w0', 0);
+  const apply = (payload: Uint8Array) => sink.apply({ payload, sequence: 0, check: 0n, receivedMs: 1 });
+  const full = (group_idx: number) => ({ group_idx, kv_cache_spec_kind: 'full_attention' });
+  apply(batch(store([11, 12, 13], tokens, full(1))));
+  sink.restarted();
+  apply(batch(store([11, 12, 13], tokens, full(0))));
+  expect(hits(index, tokens)).toEqual({ 'w0 0 gpu': 3 });
+});
+
 test('of several groups with full attention the first that stores stands for all', () => {
   const { index, feed } = feedOf();
   const engine = feed.follow('w0');
