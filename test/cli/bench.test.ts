@@ -37,14 +37,14 @@ describe('kvidx bench', () => {
     const { code, stdout } = await kvidx(['bench', '--list']);
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^hash .*\nindex .*\ningest .*\nmemory .*\nrouting .*\nsketch .*\nsoak .* \(only when named\)\n$/,
+      /^events .*\nhash .*\nindex .*\ningest .*\nmemory .*\nrouting .*\nsketch .*\nsoak .* \(only when named\)\n$/,
     );
   });
 
   it('exits with 2 when a scenario is unknown', async () => {
     const { code, stdout, stderr } = await kvidx(['bench', 'nonsense']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toMatch(/hash, index, ingest, memory, routing, sketch, soak/);
+    expect(stderr).toMatch(/events, hash, index, ingest, memory, routing, sketch, soak/);
   });
 
   it('exits with 2 when no scenario would replay the trace', async () => {
@@ -88,6 +88,7 @@ describe('kvidx bench', () => {
       expect(readFileSync(out, 'utf8')).toBe(stdout);
       const report: { isa: string; scenarios: ScenarioResult[] } = JSON.parse(stdout);
       expect(report.scenarios.map(({ scenario, quick }) => [scenario, quick])).toEqual([
+        ['events', true],
         ['hash', true],
         ['index', true],
         ['ingest', true],
@@ -139,6 +140,15 @@ describe('kvidx bench', () => {
     for (const { name, value } of growth) expect(value, name).toBeLessThan(2);
   });
 
+  it.runIf(built)('follows an engine that both followers agree with', async () => {
+    const { code, stdout } = await kvidx(['bench', 'events', '--quick', '--json']);
+    expect(code).toBe(0);
+    const { checks, notes }: ScenarioResult = JSON.parse(stdout).scenarios[0];
+    expect(checks).toContain('vllm-map: the index holds what the engine holds');
+    expect(checks).toContain('vllm-extra-keys: so does the plain follower');
+    expect(notes[0]).toMatch(/blocks of 16 tokens/);
+  });
+
   it.runIf(built)('holds sketches to what is resident, and filters to their targets', async () => {
     const { code, stdout } = await kvidx(['bench', 'sketch', '--quick', '--json']);
     expect(code).toBe(0);
@@ -161,7 +171,7 @@ describe('kvidx bench', () => {
     for (const { name, value } of rates) expect(Math.abs(value - 1), name).toBeLessThan(0.2);
   });
 
-  it.runIf(built).each(['ingest', 'sketch'])(
+  it.runIf(built).each(['events', 'ingest', 'sketch'])(
     'names the bad line of a trace before it times anything: %s',
     async (name) => {
       const { code, stderr } = await kvidx(['bench', name, '--quick', '--trace', brokenTrace]);
@@ -195,7 +205,7 @@ describe('kvidx bench', () => {
     const { code, stderr } = await kvidx(['bench', '--quick', '--out', out], { stopReading: true });
     expect(code).toBe(0);
     expect(stderr).not.toMatch(/Error|kvidx:/);
-    expect(JSON.parse(readFileSync(out, 'utf8')).scenarios).toHaveLength(6);
+    expect(JSON.parse(readFileSync(out, 'utf8')).scenarios).toHaveLength(7);
   });
 
   it.runIf(built)('ends quietly when nobody reads what it prints, and there is no file', async () => {
