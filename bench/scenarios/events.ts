@@ -19,8 +19,8 @@ await runScenario('events', async (context) => {
   const hash = await plainHash();
   const figures: Figure[] = [];
   for (const dialect of ['vllm-map', 'vllm-extra-keys'] as const) {
-    progress(`${basename(trace)}: events of ${dialect}`);
     const recording = await recordEvents(trace, dialect, most);
+    progress(`${basename(trace)}: events of ${dialect}`);
     checkEqual(context, recording, hash, dialect);
     figures.push(...raceFollowers(context, recording, hash, dialect));
     const { payloads, blocks, events, bytes, singles } = recording;
