@@ -28,26 +28,24 @@ export interface RunOptions {
 
 export type Cli = (args: readonly string[], options?: RunOptions) => Promise<Run>;
 
+/** The sources, compiled anew into a folder within the project, which is the caller's to remove. */
+export function compileSources(): string {
+  mkdirSync(join(root, 'build'), { recursive: true });
+  const folder = mkdtempSync(join(root, 'build', 'compiled-test-'));
+  const tsc = join(root, 'node_modules/typescript/bin/tsc');
+  const options = ['--noCheck', '--declaration', 'false', '--outDir', folder];
+  execFileSync(process.execPath, [tsc, '-p', root, ...options]);
+  return folder;
+}
+
 /**
  * Compiles the sources (not what an earlier build left in `dist`) and answers a function that runs the command line.
  * Inside the project, so that the compiled files find its package.json and its addons; with `addons`, they are a
  * package of their own that has these prebuilt addons only.
  */
 export function compiledCli({ addons }: { addons?: readonly string[] } = {}): Cli {
-  mkdirSync(join(root, 'build'), { recursive: true });
-  const folder = mkdtempSync(join(root, 'build', 'cli-test-'));
+  const folder = compileSources();
   afterAll(() => rmSync(folder, { recursive: true }));
-  const tsc = join(root, 'node_modules/typescript/bin/tsc');
-  execFileSync(process.execPath, [
-    tsc,
-    '-p',
-    root,
-    '--noCheck',
-    '--declaration',
-    'false',
-    '--outDir',
-    folder,
-  ]);
   if (addons !== undefined) {
     const prebuilds = join(folder, 'prebuilds', `${process.platform}-${process.arch}`);
     mkdirSync(prebuilds, { recursive: true });

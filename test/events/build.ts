@@ -1,4 +1,5 @@
 import { encode } from '@msgpack/msgpack';
+import { storedEvent } from '../../src/events/fake/make-event.js';
 import type { RemovedEvent, StoredEvent } from '../../src/index.js';
 
 export function hex(text: string): Uint8Array {
@@ -16,23 +17,7 @@ export function batch(...events: unknown[]): Uint8Array {
 }
 
 export function stored(fields: Partial<StoredEvent>): StoredEvent {
-  return {
-    kind: 'stored',
-    blockHashes: new BigUint64Array(0),
-    parentHash: undefined,
-    tokens: undefined,
-    blockSize: undefined,
-    medium: 'GPU',
-    loraName: undefined,
-    loraId: undefined,
-    cacheSalt: undefined,
-    extraKeys: undefined,
-    groupIdx: undefined,
-    specKind: undefined,
-    slidingWindow: undefined,
-    isBigram: false,
-    ...fields,
-  };
+  return storedEvent({ blockHashes: new BigUint64Array(0), ...fields });
 }
 
 export function removed(fields: Partial<RemovedEvent>): RemovedEvent {

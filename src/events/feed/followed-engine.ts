@@ -216,9 +216,10 @@ export class FollowedEngine {
 
   /** @internal Why stores of the message were left out. */
   refusalOf(message: Tally): OtherBlockSize | undefined {
-    if (message.otherBlockSizes === 0) return undefined;
-    const { blockSize } = this.#context;
-    return new OtherBlockSize(this.#rank(message.dpRank).refusedBlockSize ?? blockSize, blockSize, message);
+    const { otherBlockSize } = message;
+    return otherBlockSize === undefined
+      ? undefined
+      : new OtherBlockSize(otherBlockSize, this.#context.blockSize, message);
   }
 }
 

@@ -93,7 +93,7 @@ export class FollowedRank implements EngineFeed {
 
   /** Applies what was planned, of a rank that `check` has found alive; `memory` undefined: all events are typed. */
   carryOut(message: Tally, steps: TypedSteps, memory: EventMemory | undefined, nowMs: number): void {
-    const { tiers, otherBlockSize } = this.planner;
+    const { tiers } = this.planner;
     if ((tiers & ~this.#tiers) !== 0) this.#addTiers(tiers);
     const { plain } = this.#context.namespaces;
     let first = 0;
@@ -107,7 +107,7 @@ export class FollowedRank implements EngineFeed {
     const { events } = message;
     if (memory && first < events) this.#apply(memory, first, events, plain, undefined, message, nowMs);
     this.#note(message, nowMs);
-    if (otherBlockSize !== undefined) this.refusedBlockSize = otherBlockSize;
+    if (message.otherBlockSize !== undefined) this.refusedBlockSize = message.otherBlockSize;
     else if (message.stored + message.duplicate > 0) this.refusedBlockSize = undefined;
   }
 
@@ -132,7 +132,14 @@ export class FollowedRank implements EngineFeed {
 
   stats(): FollowedRankStats {
     const { index } = this.#context;
-    const { timestampMs: _, bad: __, isCleared: ___, isReplayed: ____, ...counts } = this.#sums;
+    const {
+      timestampMs: _time,
+      bad: _bad,
+      isCleared: _isCleared,
+      isReplayed: _isReplayed,
+      otherBlockSize: _size,
+      ...counts
+    } = this.#sums;
     this.check();
     const residentBlocks: Partial<Record<Tier, number>> = {};
     for (const handle of this.#handles) residentBlocks[handle.tier] = index.residentBlocks(handle);

@@ -39,8 +39,6 @@ export class Planner {
   #bad: BadEvent[] | undefined;
   /** A bit for each tier that the message needs. */
   tiers = 0;
-  /** Tokens a block of a store that was left out, as the index has another size; undefined: none was. */
-  otherBlockSize: number | undefined;
   // Where the last event went: most go to the same tier.
   #medium: string | undefined;
   #tier = NO_TIER;
@@ -54,7 +52,6 @@ export class Planner {
     this.#steps = undefined;
     this.#bad = undefined;
     this.tiers = 0;
-    this.otherBlockSize = undefined;
     message.events = events;
   }
 
@@ -125,7 +122,7 @@ export class Planner {
       return NO_TIER;
     }
     if (blockSize !== undefined && blockSize !== own) {
-      this.otherBlockSize = blockSize;
+      this.#message!.otherBlockSize = blockSize;
       this.#message!.otherBlockSizes++;
       return NO_TIER;
     }

@@ -1,11 +1,11 @@
 import { APPLIED } from '../../native/seam.js';
 import type { BadEvent } from '../types.js';
-import type { AppliedCounts, AppliedEvents } from './types.js';
+import type { AppliedEvents } from './types.js';
 
 const NONE_BAD: readonly BadEvent[] = [];
 
 /**
- * What one message did, or what all of them have done so far; `dpRank`, `isCleared` and `isReplayed` are for who hands messages on.
+ * What one message did, or what all of them have done so far; what `AppliedEvents` has not is for who hands messages on.
  * Fields by hand and no base class: one is made and added up for every message.
  */
 export class Tally implements AppliedEvents {
@@ -14,6 +14,8 @@ export class Tally implements AppliedEvents {
   bad = NONE_BAD;
   isCleared = false;
   isReplayed = false;
+  /** Tokens a block of the stores that were left out, as the index has another size; undefined: none was. */
+  otherBlockSize: number | undefined;
   stored = 0;
   duplicate = 0;
   orphaned = 0;
@@ -35,7 +37,8 @@ export class Tally implements AppliedEvents {
     this.timestampMs = timestampMs;
   }
 
-  add(more: AppliedCounts): void {
+  add(more: Tally): void {
+    this.otherBlockSize = more.otherBlockSize ?? this.otherBlockSize;
     this.stored += more.stored;
     this.duplicate += more.duplicate;
     this.orphaned += more.orphaned;

@@ -213,6 +213,20 @@ test('blocks of TensorRT-LLM: the largest window, full blocks, moves between tie
   expect(index.stats().blocks).toBe(0);
 });
 
+test('blocks of TensorRT-LLM of another size are refused with their size, whatever rank they are of', () => {
+  const { index, feed } = feedOf();
+  const block = (block_hash: number, from: number) => ({
+    block_hash,
+    tokens: Array.from({ length: 8 }, (_, i) => ({ token_id: from + i })),
+    cache_level: 0,
+  });
+  const data = { type: 'stored', parent_hash: null, blocks: [block(1, 0), block(2, 8)] };
+  expect(() => feed.follow('w0').applyTensorRt([{ event_id: 0, data, attention_dp_rank: 3 }])).toThrow(
+    expect.objectContaining({ code: 'ERR_KVIDX_BLOCK_SIZE', blockSize: 8 }),
+  );
+  expect(index.workers().map(({ dpRank }) => dpRank)).toEqual([3]);
+});
+
 test('ids of TensorRT-LLM that jump mark the rank, an id told twice is one, lower ones are a new life', () => {
   const { index, feed } = feedOf();
   const engine = feed.follow('w0');

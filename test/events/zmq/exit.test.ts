@@ -1,27 +1,15 @@
-import { execFile, execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import { root } from '../../cli/support.js';
+import { compileSources } from '../../cli/support.js';
 import { Engine, freePort } from './support.js';
 
 test('a subscriber that is closed, whatever it waited for, lets its process end', async () => {
-  mkdirSync(join(root, 'build'), { recursive: true });
-  const folder = mkdtempSync(join(root, 'build', 'zmq-test-'));
+  const folder = compileSources();
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const tsc = join(root, 'node_modules/typescript/bin/tsc');
-  execFileSync(process.execPath, [
-    tsc,
-    '-p',
-    root,
-    '--noCheck',
-    '--declaration',
-    'false',
-    '--outDir',
-    folder,
-  ]);
   const module = pathToFileURL(join(folder, 'src/events/zmq/zmq-subscriber.js')).href;
   const engine = await Engine.start();
   engine.isAnswering = false;
