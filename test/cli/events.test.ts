@@ -8,6 +8,7 @@ import type { EventsApplied } from '../../src/cli/run-events-apply.js';
 import type { WatchedJson } from '../../src/cli/watched-ranks.js';
 import { encodeBatch } from '../../src/events/fake/index.js';
 import { EventRecorder, type StoredEvent } from '../../src/index.js';
+import { freePorts } from '../free-ports.js';
 import { compiledCli, type Run } from './support.js';
 
 const kvidx = compiledCli();
@@ -67,26 +68,6 @@ function start(...args: readonly string[]): Running {
   const process = new Running(['events', ...args]);
   running.push(process);
   return process;
-}
-
-/** The first of some ports that nobody uses, below those that systems give away. */
-async function freePorts(count: number): Promise<number> {
-  for (let attempt = 0; attempt < 100; attempt++) {
-    const first = 10_000 + Math.floor(Math.random() * 20_000);
-    const servers = Array.from({ length: count }, (_, i) => listen(first + i));
-    const open = await Promise.all(servers);
-    await Promise.all(open.map((server) => server && new Promise((resolve) => server.close(resolve))));
-    if (!open.includes(undefined)) return first;
-  }
-  throw new Error('no free ports');
-}
-
-function listen(port: number) {
-  const server = createServer();
-  return new Promise<typeof server | undefined>((resolve) => {
-    server.once('error', () => resolve(undefined));
-    server.listen(port, '127.0.0.1', () => resolve(server));
-  });
 }
 
 /** Somebody who greets as ZeroMQ does, with a mechanism that nobody knows. */

@@ -1,11 +1,11 @@
 /** A fake engine of two ranks and its subscriber over real sockets. */
-import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { encodeBatch, FakePublisher, type FakePublisherOptions } from '../../../src/events/fake/index.js';
 import { ZmqSubscriber } from '../../../src/events/zmq/zmq-subscriber.js';
 import { type DegradedReason, EventFeed, KvIndex } from '../../../src/index.js';
 import { Random } from '../../../src/random.js';
+import { freePorts } from '../../free-ports.js';
 import { realTrace } from '../../trace/support.js';
 import { BLOCK_SIZE, type EngineRun, RANKS, readTrace, runEngine } from './recorded-engine.js';
 
@@ -50,30 +50,9 @@ async function publishers(ports: Ports, options: Sockets): Promise<FakePublisher
   return Promise.all(ranks);
 }
 
-/** Two ports in a row, twice. */
-async function freePorts(): Promise<Ports> {
-  const first = await freeRow();
-  let second = await freeRow();
-  while (Math.abs(second - first) < RANKS) second = await freeRow();
-  return { events: first, replay: second };
-}
-
-async function freeRow(): Promise<number> {
-  for (;;) {
-    const port = await portIfFree(0);
-    if (port !== undefined && (await portIfFree(port + 1)) !== undefined) return port;
-  }
-}
-
-function portIfFree(port: number): Promise<number | undefined> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => resolve(undefined));
-    server.listen(port, '127.0.0.1', () => {
-      const { port: taken } = server.address() as { port: number };
-      server.close(() => resolve(taken));
-    });
-  });
+async function portsOfRanks(): Promise<Ports> {
+  const events = await freePorts(2 * RANKS);
+  return { events, replay: events + RANKS };
 }
 
 /** `saved`: where another one stopped. */
@@ -159,7 +138,7 @@ describe.skipIf(trace === undefined).each(['vllm-old', 'vllm-new'] as const)(
   'replays as %s',
   (replayLayout) => {
     test('5 % of the messages lost on the way', { timeout: TIMEOUT_MS }, async () => {
-      const ports = await freePorts();
+      const ports = await portsOfRanks();
       const engine = await publishers(ports, { replayLayout, drop: share(0.05) });
       closing.push(() => Promise.all(engine.map((publisher) => publisher.close())));
       const subscribed = await subscribe(ports);
@@ -169,7 +148,7 @@ describe.skipIf(trace === undefined).each(['vllm-old', 'vllm-new'] as const)(
     });
 
     test('a buffer that no longer reaches back: degraded, and said so, until the engine clears', async () => {
-      const ports = await freePorts();
+      const ports = await portsOfRanks();
       const engine = await publishers(ports, { replayLayout, bufferSteps: 50 });
       closing.push(() => Promise.all(engine.map((publisher) => publisher.close())));
       for (let stage = 0; stage < 5; stage++) publishStage(whole, stage, engine);
@@ -190,14 +169,14 @@ describe.skipIf(trace === undefined).each(['vllm-old', 'vllm-new'] as const)(
 
 describe.skipIf(trace === undefined)('at every checkpoint the index has what the engine has', () => {
   test('nothing lost', { timeout: TIMEOUT_MS }, async () => {
-    const ports = await freePorts();
+    const ports = await portsOfRanks();
     const engine = await publishers(ports, {});
     closing.push(() => Promise.all(engine.map((publisher) => publisher.close())));
     await follow(whole, 0, engine, await subscribe(ports));
   });
 
   test('5 % of the messages twice', { timeout: TIMEOUT_MS }, async () => {
-    const ports = await freePorts();
+    const ports = await portsOfRanks();
     const engine = await publishers(ports, { repeat: share(0.05) });
     closing.push(() => Promise.all(engine.map((publisher) => publisher.close())));
     const subscribed = await subscribe(ports);
@@ -206,7 +185,7 @@ describe.skipIf(trace === undefined)('at every checkpoint the index has what the
   });
 
   test('a subscriber that starts late', { timeout: TIMEOUT_MS }, async () => {
-    const ports = await freePorts();
+    const ports = await portsOfRanks();
     const engine = await publishers(ports, { bufferSteps: 2 ** 20 });
     closing.push(() => Promise.all(engine.map((publisher) => publisher.close())));
     for (let stage = 0; stage < CHECKPOINTS / 4; stage++) publishStage(whole, stage, engine);
@@ -216,7 +195,7 @@ describe.skipIf(trace === undefined)('at every checkpoint the index has what the
   test('a subscriber that stops, and another that goes on from its snapshot', {
     timeout: TIMEOUT_MS,
   }, async () => {
-    const ports = await freePorts();
+    const ports = await portsOfRanks();
     // Not enough for who starts from nothing.
     const engine = await publishers(ports, { drop: share(0.05), bufferSteps: 2000 });
     closing.push(() => Promise.all(engine.map((publisher) => publisher.close())));
@@ -233,7 +212,7 @@ describe.skipIf(trace === undefined)('at every checkpoint the index has what the
   });
 
   test('an engine that begins anew in the middle, on the same ports', { timeout: TIMEOUT_MS }, async () => {
-    const ports = await freePorts();
+    const ports = await portsOfRanks();
     const former = await publishers(ports, { drop: share(0.05) });
     const subscribed = await subscribe(ports);
     for (let stage = 0; stage < CHECKPOINTS / 2; stage++) {

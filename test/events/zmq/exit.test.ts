@@ -5,7 +5,8 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { compileSources } from '../../cli/support.js';
-import { Engine, freePort } from './support.js';
+import { freePorts } from '../../free-ports.js';
+import { Engine } from './support.js';
 
 test('a subscriber that is closed, whatever it waited for, lets its process end', async () => {
   const folder = compileSources();
@@ -13,11 +14,11 @@ test('a subscriber that is closed, whatever it waited for, lets its process end'
   const module = pathToFileURL(join(folder, 'src/events/zmq/zmq-subscriber.js')).href;
   const engine = await Engine.start();
   engine.isAnswering = false;
-  const nobody = async () => `tcp://127.0.0.1:${await freePort()}`;
+  const port = await freePorts(2);
   const { endpoint, replayEndpoint } = engine;
   const followed = {
     a: { endpoint, replayEndpoint },
-    b: { endpoint: await nobody(), replayEndpoint: await nobody() },
+    b: { endpoint: `tcp://127.0.0.1:${port}`, replayEndpoint: `tcp://127.0.0.1:${port + 1}` },
   };
   const script = `
     const { ZmqSubscriber } = await import(${JSON.stringify(module)});

@@ -1,4 +1,3 @@
-import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
 import { Publisher, Router } from 'zeromq';
@@ -119,15 +118,6 @@ function address(port: number): string {
 
 function portOf(endpoint: string): number {
   return Number(endpoint.split(':').at(-1));
-}
-
-/** Nobody listens there. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 export class NotingSinks {

@@ -1,8 +1,9 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Publisher, Subscriber } from 'zeromq';
 import { ZmqSubscriber } from '../../../src/events/zmq/zmq-subscriber.js';
+import { freePorts } from '../../free-ports.js';
 import { batch, checkOf, NotingSink } from '../stream/support.js';
-import { caughtUp, Engine, freePort, NotingSinks, open, until } from './support.js';
+import { caughtUp, Engine, NotingSinks, open, until } from './support.js';
 
 describe('a socket that fails', () => {
   it.each([true, false])('is opened again, engine that replays: %s', async (isReplaying) => {
@@ -34,7 +35,7 @@ describe('a socket that fails', () => {
     onTestFinished(() => receive.mockRestore());
     receive.mockRejectedValueOnce(new Error('no file descriptors'));
     const opened = await open();
-    const endpoint = `tcp://127.0.0.1:${await freePort()}`;
+    const endpoint = `tcp://127.0.0.1:${await freePorts(1)}`;
     opened.subscriber.follow('w', { endpoint, bind: true });
     await until('it is told', () => opened.errors.length > 0);
     const publisher = new Publisher({ linger: 0, reconnectInterval: 20 });

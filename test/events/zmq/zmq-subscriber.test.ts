@@ -5,8 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Publisher } from 'zeromq';
 import { ZmqSubscriber } from '../../../src/events/zmq/zmq-subscriber.js';
+import { freePorts } from '../../free-ports.js';
 import { batch, range } from '../stream/support.js';
-import { caughtUp, Engine, freePort, LAYOUTS, NotingSinks, open, until } from './support.js';
+import { caughtUp, Engine, LAYOUTS, NotingSinks, open, until } from './support.js';
 
 function numbers(from: number, to: number): string {
   return [...range(from, to)].join(' ');
@@ -113,7 +114,7 @@ describe('what cannot be healed', () => {
     const opened = await open({ replayTimeoutMs: 20, maxHoldMs: 60 });
     opened.subscriber.follow('w', {
       endpoint: engine.endpoint,
-      replayEndpoint: `tcp://127.0.0.1:${await freePort()}`,
+      replayEndpoint: `tcp://127.0.0.1:${await freePorts(1)}`,
     });
     await until('it is connected', () => opened.subscriber.status()[0]!.connected);
     await until('a message comes', () => {
@@ -220,7 +221,7 @@ async function neighbours(): Promise<Engine[]> {
 
 describe('an engine that connects', () => {
   it('is listened to', async () => {
-    const endpoint = `tcp://127.0.0.1:${await freePort()}`;
+    const endpoint = `tcp://127.0.0.1:${await freePorts(1)}`;
     const opened = await open();
     opened.subscriber.follow('w', { endpoint, bind: true });
     const publisher = new Publisher({ linger: 0 });
