@@ -183,6 +183,20 @@ export class ResidencyView {
     return this.#sketches?.note(worker);
   }
 
+  /** Blocks that it holds as far as is known: of several ways to know it, the most. Undefined: the index is closed. */
+  residentBlocks({ places }: WorkerRecord): number | undefined {
+    if (this.index.closed) return undefined;
+    this.#resolve();
+    const { estimate, expected, slots, sketch } = places;
+    let stored = 0;
+    for (const handle of this.index.workers()) {
+      if (handle === estimate || handle === expected || !slots.includes(handle.slot)) continue;
+      stored += this.index.residentBlocks(handle);
+    }
+    const estimated = estimate ? this.index.residentBlocks(estimate) : 0;
+    return Math.max(stored, estimated, sketch?.sketch?.keys ?? 0);
+  }
+
   /** Fills `overlapBlocks` and `counted` of the workers that stand in these places. */
   measure(
     candidates: Candidates,

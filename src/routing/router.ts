@@ -363,7 +363,7 @@ export class Router {
   stats(): RouterStats {
     const { workers, sessions, requests, counters, ignoredHooks } = this.#state;
     return {
-      workers: workers.stats(this.#now(), (worker) => this.#residency.noteOf(worker)),
+      workers: workers.stats(this.#now(), this.#residency),
       sessions: sessions.size,
       requests: requests.size,
       ...counters,

@@ -206,6 +206,11 @@ export interface RouterWorkerStats {
   readonly ongoingDecodeTokens: number;
   /** Prompt tokens of the requests under way. */
   readonly runningTokens: number;
+  /**
+   * Blocks that it holds as far as the router knows: of its estimate, of all ranks and tiers that are stored for it, or of its
+   * sketch; with `larger` the most of these. Undefined: the router is closed.
+   */
+  readonly residentBlocks: number | undefined;
   /** Where a sketch tells what it holds. */
   readonly sketch?: SketchNote;
 }

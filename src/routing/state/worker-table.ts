@@ -4,6 +4,12 @@ import type { Residency, RouterWorkerStats, SketchNote, WorkerStatus } from '../
 import type { RequestRecord } from './request-table.js';
 import { WorkScale } from './work-scale.js';
 
+/** What is known of what workers hold. */
+interface KnownResidency {
+  noteOf(worker: WorkerRecord): SketchNote | undefined;
+  residentBlocks(worker: WorkerRecord): number | undefined;
+}
+
 /** Workers that a message names. */
 const NAMED = 5;
 
@@ -180,10 +186,10 @@ export class WorkerTable {
     return 1 / this.#scale.weight(nowMs);
   }
 
-  stats(nowMs: number, noteOf: (worker: WorkerRecord) => SketchNote | undefined): RouterWorkerStats[] {
+  stats(nowMs: number, residency: KnownResidency): RouterWorkerStats[] {
     const unit = this.workUnit(nowMs);
     return Array.from(this.#byName.values(), (worker) => {
-      const sketch = noteOf(worker);
+      const sketch = residency.noteOf(worker);
       return {
         worker: worker.name,
         status: worker.status,
@@ -196,6 +202,7 @@ export class WorkerTable {
         numRequests: worker.inflight,
         ongoingDecodeTokens: worker.ongoingDecodeTokens,
         runningTokens: worker.runningTokens,
+        residentBlocks: residency.residentBlocks(worker),
         ...(sketch && { sketch }),
       };
     });

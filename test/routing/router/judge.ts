@@ -3,7 +3,7 @@ import type { Router } from '../../../src/routing/router.js';
 import type { Decision, MigrationOptions } from '../../../src/routing/types.js';
 import type { Model } from './model.js';
 import type { Life, Request, Session } from './model-types.js';
-import { blocksOf, homeOf, movedMs, overlapOf, pendingOf, statsOf } from './model-views.js';
+import { blocksOf, homeOf, movedMs, overlapOf, pendingOf, residentBlocksOf, statsOf } from './model-views.js';
 import { BLOCK } from './support.js';
 
 export interface Rules {
@@ -40,15 +40,22 @@ export class Judge {
   checkStats(): void {
     const actual = this.#router.stats();
     const expected = statsOf(this.#model);
+    const lives = [...this.#model.lives.values()];
     const workers = expected.workers.map((worker, i) => {
-      if (this.#rules.exactWork) return worker;
-      const work = actual.workers[i]!.work;
+      const { work, residentBlocks } = actual.workers[i]!;
+      const [told, most] = residentBlocksOf(this.#model, lives[i]!);
+      const least = this.#rules.bounds ? 0 : told; // what a bound evicts, the model does not know
+      ok(
+        residentBlocks! >= least && residentBlocks! <= most,
+        `resident blocks of ${worker.worker}: ${residentBlocks}, not ${least} to ${most}`,
+      );
+      if (this.#rules.exactWork) return { ...worker, residentBlocks };
       ok(work >= 0 && Number.isFinite(work), `work ${work}`);
-      return { ...worker, work };
+      return { ...worker, work, residentBlocks };
     });
     deepStrictEqual(actual, { ...expected, workers });
     for (const { work, worker, status, residency, sketch: _, ...figures } of actual.workers) {
-      for (const [name, figure] of Object.entries(figures)) {
+      for (const [name, figure = -1] of Object.entries(figures)) {
         ok(Number.isSafeInteger(figure) && figure >= 0, `${name} of ${worker}: ${figure}`);
       }
     }

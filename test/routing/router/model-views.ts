@@ -2,8 +2,10 @@ import type { RouterStats, RouterWorkerStats } from '../../../src/routing/types.
 import type { Model } from './model.js';
 import type { Life, Request, Session } from './model-types.js';
 
-/** What `stats` answers; `work` in tokens that never decay. */
-export function statsOf(model: Model): RouterStats {
+type Worker = Omit<RouterWorkerStats, 'residentBlocks'>;
+
+/** What `stats` answers but for resident blocks; `work` in tokens that never decay. */
+export function statsOf(model: Model): Omit<RouterStats, 'workers'> & { readonly workers: Worker[] } {
   return {
     workers: Array.from(model.lives.values(), (life) => workerStats(model, life)),
     sessions: model.sessions.size,
@@ -13,7 +15,7 @@ export function statsOf(model: Model): RouterStats {
   };
 }
 
-function workerStats(model: Model, life: Life): RouterWorkerStats {
+function workerStats(model: Model, life: Life): Worker {
   const here = [...model.requests.values()].filter((each) => each.life === life && each.phase !== 'routed');
   const sum = (of: (request: (typeof here)[number]) => number) =>
     here.reduce((total, request) => total + of(request), 0);
@@ -65,6 +67,12 @@ export function overlapOf(model: Model, life: Life, hashes: BigUint64Array): rea
     return gap < 0 ? hashes.length : gap;
   };
   return [Math.max(leading(life.held), leading(fed)), Math.max(leading(life.told), leading(fed))];
+}
+
+/** Blocks that the worker holds, as the router knows it: from so many to so many. */
+export function residentBlocksOf(model: Model, life: Life): readonly [number, number] {
+  const fed = life.residency === 'estimate' ? 0 : (model.fed.get(life.name)?.size ?? 0);
+  return [Math.max(life.held.size, fed), Math.max(life.told.size, fed)];
 }
 
 /** Blocks that the index knows: from so many to so many. */

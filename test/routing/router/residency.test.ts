@@ -103,6 +103,11 @@ test('workers of one router may be known in different ways', () => {
   }
   expect(overlapsOf(router, prompt(1, 9))).toEqual({ estimate: 2, exact: 3, larger: 3 });
   expect(router.stats().workers.map(({ residency }) => residency)).toEqual(['estimate', 'exact', 'larger']);
+  expect(router.stats().workers.map(({ residentBlocks }) => residentBlocks)).toEqual([2, 3, 3]);
+  router.index.store(router.index.addWorker('exact', { tier: 'cpu' }), prompt(2, 4));
+  expect(statsOf(router, 'exact').residentBlocks).toBe(7);
+  router.close();
+  expect(statsOf(router, 'exact').residentBlocks).toBe(undefined);
 });
 
 describe('a restored index', () => {
