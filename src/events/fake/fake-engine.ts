@@ -120,7 +120,9 @@ export class FakeEngine {
     const prompt = checkTokens(checkOptions<FakeRequest>(request, 'request').tokens);
     const running = this.#start(request, prompt);
     const promptBlocks = this.#blocksIn(prompt.length);
-    const batches = [this.#advance(running, this.#cachedBlocks(running, promptBlocks))];
+    const cachedBlocks = this.#cachedBlocks(running, promptBlocks);
+    this.#offload?.touch(running.halves, cachedBlocks);
+    const batches = [this.#advance(running, cachedBlocks)];
     const cachedTokens = running.places.length * this.blockSize;
 
     for (let at = cachedTokens; at < prompt.length; at += this.#maxBatchedTokens) {
@@ -137,6 +139,16 @@ export class FakeEngine {
     // The tail first: it becomes the older.
     for (let i = running.places.length - 1; i >= 0; i--) this.#gpu.release(running.places[i]!);
     return { cachedTokens, batches: batches.filter((events) => events.length > 0) };
+  }
+
+  /**
+   * How many tokens of leading blocks of the prompt are cached now, in either tier: what `serve` would answer. The cache and
+   * the order in which it evicts stay as they are. Throws ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_OUT_OF_RANGE.
+   */
+  cachedTokens(request: FakeRequest): number {
+    const prompt = checkTokens(checkOptions<FakeRequest>(request, 'request').tokens);
+    const blocks = this.#cachedBlocks(this.#start(request, prompt), this.#blocksIn(prompt.length));
+    return Math.min(blocks, this.#gpu.capacity) * this.blockSize;
   }
 
   /** Empties both tiers; answers the batch that tells it. */
@@ -201,7 +213,6 @@ export class FakeEngine {
   #cachedBlocks({ halves }: Running, blocks: number): number {
     let i = 0;
     while (i < blocks && (this.#gpu.find(halves, i) >= 0 || this.#offload?.has(halves, i))) i++;
-    this.#offload?.touch(halves, i);
     return i;
   }
 

@@ -149,6 +149,18 @@ describe('an engine', () => {
     expect(engine.serve({ tokens: range(64) }).cachedTokens).toBe(0);
   });
 
+  it('evicts in the same order, whatever it was asked about before', () => {
+    const play = (ask: boolean) => {
+      const engine = new FakeEngine({ blockSize: 4, capacity: 2, offloadCapacity: 2 });
+      return [range(8), range(4, 100), range(4, 200), range(8), range(4, 300)].map((tokens) => {
+        const served = engine.serve({ tokens });
+        if (ask) engine.cachedTokens({ tokens: range(8) });
+        return served;
+      });
+    };
+    expect(play(true)).toEqual(play(false));
+  });
+
   it('offloads before it evicts, and loads from there with tokens', () => {
     const engine = new FakeEngine({ blockSize: 4, capacity: 2, offloadCapacity: 3 });
     engine.serve({ tokens: range(8) });
@@ -173,6 +185,23 @@ describe('an engine', () => {
     expect(names.length).toBe(1);
     expect(batches[0]![0]).toEqual(stored({ blockHashes: names, medium: 'CPU_PINNED' }));
     expect(() => engine.blocks('CPU')).toThrow(RangeError);
+  });
+
+  it('tells what it has cached of a prompt, in either tier, and nothing changes by that', () => {
+    const engine = new FakeEngine({ blockSize: 4, capacity: 3, offloadCapacity: 4 });
+    const [first, second] = [range(12), range(12, 100)];
+    expect(engine.cachedTokens({ tokens: first })).toBe(0);
+    engine.serve({ tokens: first, output: range(5, 12) });
+    engine.serve({ tokens: second });
+    const before = [engine.blocks(), engine.blocks('CPU')];
+    // The blocks of the first prompt are in the second tier; that of its answer never had a place.
+    expect(engine.cachedTokens({ tokens: range(17) })).toBe(12);
+    expect(engine.cachedTokens({ tokens: range(11) })).toBe(8);
+    expect(engine.cachedTokens({ tokens: [...second, 7] })).toBe(12);
+    expect(engine.cachedTokens({ tokens: second, cacheSalt: 'x' })).toBe(0);
+    expect(() => engine.cachedTokens({ tokens: [-1] })).toThrow(RangeError);
+    expect(() => engine.cachedTokens(undefined as never)).toThrow(TypeError);
+    expect([engine.blocks(), engine.blocks('CPU')]).toEqual(before);
   });
 
   it.each([{}, { capacity: 0 }, { capacity: 1, blockSize: 0 }, { capacity: 1, seed: -1 }, { capacity: 1.5 }])(
@@ -207,7 +236,9 @@ describe('300 requests of a trace, followed by their messages', () => {
     const follower = new Follower(blockSize, { GPU, CPU: offloadCapacity });
     let hits = 0;
     for (const request of traceTokens(rows, 64)) {
+      const expected = engine.cachedTokens(request);
       const { cachedTokens, batches } = engine.serve(request);
+      expect(cachedTokens).toBe(expected);
       if (cachedTokens > 0) hits++;
       for (const events of batches) {
         follower.apply(decodeEventBatch(encodeBatch(dialect, { timestampMs: 0, events })).events);
