@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../../two-routers/redis.js';
 import { type Listening, Program } from './program.js';
 
 export interface FleetOptions {
@@ -28,8 +29,6 @@ export interface FleetWorker {
 interface Member {
   readonly file: string;
   readonly args: readonly string[];
-  /** As options: those that it asked for, and once it has listened those that it has, to which it comes back. */
-  readonly ports: readonly string[];
   readonly program: Program;
 }
 
@@ -79,10 +78,10 @@ export class Fleet {
 
   /** Starts a program that has ended again, at the same ports. */
   async revive(name: string): Promise<void> {
-    const { file, args, ports, program } = this.#member(name);
+    const { file, args, program } = this.#member(name);
     if (program.isRunning) throw new Error(`${name} is running: it cannot be started again`);
     await program.ended; // its ports are free
-    await this.#launch(name, file, args, ports);
+    await this.#launch(name, file, args);
   }
 
   /** Stops the router first, so that it does not take its workers for dead. */
@@ -96,55 +95,48 @@ export class Fleet {
   async #start(): Promise<void> {
     const { workers = 3, port = 0, workerPort = 0, routerArgs = [], events, sketch } = this.#options;
     const names = Array.from({ length: workers }, (_, i) => `w${i}`);
+    const publishes = events || sketch !== undefined;
+    const free = await freePorts(1 + workers * (publishes ? 3 : 1));
     const told = await Promise.all(
-      names.map((name, i) => this.#startWorker(name, workerPort === 0 ? 0 : workerPort + i)),
+      names.map((name, i) => {
+        const ports = ['--port', `${workerPort === 0 ? free.pop() : workerPort + i}`];
+        if (publishes) ports.push('--events-port', `${free.pop()}`, '--replay-port', `${free.pop()}`);
+        return this.#startWorker(name, ports);
+      }),
     );
     this.#workers = names.map((name, i) => this.#worker(name, told[i]!.url));
-    const args = [...routerArgs];
+    const args = [...routerArgs, '--port', `${port === 0 ? free.pop() : port}`];
     for (const [i, { url, events: published, replay }] of told.entries()) {
       const follow = events ? `,events=${published},replay=${replay}` : '';
       args.push('--worker', `${url},name=${names[i]}${follow}`);
     }
     if (sketch !== undefined) args.push('--sketch', sketch);
-    const { url } = await this.#launch(ROUTER, 'router/main.js', args, ['--port', `${port}`]);
+    const { url } = await this.#launch(ROUTER, 'router/main.js', args);
     this.#routerUrl = url;
   }
 
-  async #startWorker(name: string, port: number): Promise<Listening> {
-    const { workerArgs = [], events, sketch } = this.#options;
-    const publishes = events || sketch !== undefined;
-    const ports = ['--port', `${port}`, ...(publishes ? ['--events-port', '0', '--replay-port', '0'] : [])];
-    const told = await this.#launch(name, 'worker/main.js', [...workerArgs, '--name', name], ports);
+  async #startWorker(name: string, ports: readonly string[]): Promise<Listening> {
+    const { workerArgs = [], sketch } = this.#options;
+    const told = await this.#launch(name, 'worker/main.js', [...workerArgs, '--name', name, ...ports]);
     if (sketch !== undefined) {
       const follow = ['--events', told.events!, '--replay', told.replay!];
-      await this.#launch(
-        `${name}-sidecar`,
-        'sidecar.js',
-        ['--name', name, ...follow, '--sketch', sketch],
-        [],
-      );
+      await this.#launch(`${name}-sidecar`, 'sidecar.js', ['--name', name, ...follow, '--sketch', sketch]);
     }
     return told;
   }
 
   /** Answers when it listens. */
-  async #launch(
-    name: string,
-    file: string,
-    args: readonly string[],
-    ports: readonly string[],
-  ): Promise<Listening> {
+  async #launch(name: string, file: string, args: readonly string[]): Promise<Listening> {
     if (this.#isStopped) throw new Error(`${name} cannot be started: its fleet was stopped`);
     const { onLine, onEnd } = this.#options;
     const program = new Program({
       name,
       file: fileURLToPath(new URL(file, PROGRAMS)),
-      args: [...args, ...ports],
+      args,
       onLine: onLine && ((line) => onLine(name, line)),
     });
-    this.#members.set(name, { file, args, ports, program });
+    this.#members.set(name, { file, args, program });
     const told = await program.listening;
-    this.#members.set(name, { file, args, ports: portsOf(told), program });
     program.ended.then((how) => {
       if (!this.#isStopped) onEnd?.(name, how);
     });
@@ -175,12 +167,9 @@ const PROGRAMS = import.meta.url.endsWith('.ts')
   ? new URL('../../../dist/examples/openai-router/', import.meta.url)
   : new URL('../', import.meta.url);
 
-function portsOf({ url, events, replay }: Partial<Listening>): string[] {
-  const addresses = [
-    ['--port', url],
-    ['--events-port', events],
-    ['--replay-port', replay],
-  ] as const;
-  // A URL leaves out the port that its scheme implies.
-  return addresses.flatMap(([option, at]) => (at === undefined ? [] : [option, new URL(at).port || '80']));
+/** Not those that a system gives to who asks for any: a program that died comes back to its port, and finds it free. */
+async function freePorts(count: number): Promise<number[]> {
+  const ports = new Set<number>();
+  while (ports.size < count) ports.add(await freePort());
+  return [...ports];
 }
