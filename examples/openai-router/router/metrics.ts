@@ -1,0 +1,144 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { JournalEvents } from './journal.js';
+import type { StateOfRouter, StateOfWorker, Totals } from './state.js';
+
+/** Blocks, tokens: each bucket twice as wide as the one before. */
+const doubling = (first: number, buckets: number) =>
+  Array.from({ length: buckets }, (_, i) => first * 2 ** i);
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
+
+const TOTALS: Record<keyof Totals, readonly [name: string, help: string]> = {
+  requests: ['decisions_total', 'Requests that were routed'],
+  finished: ['finished_total', 'Requests that were answered to their end'],
+  failed: ['failed_total', 'Requests that were answered with an error, or cut off by one'],
+  abandoned: ['abandoned_total', 'Requests whose client hung up'],
+  retries: ['retries_total', 'Attempts at another worker, before anything was answered'],
+  promptTokens: ['prompt_tokens_total', 'Prompt tokens of the requests that were routed'],
+  expectedTokens: [
+    'expected_hit_tokens_total',
+    'Prompt tokens that the router expected in the cache of the worker',
+  ],
+  toldPromptTokens: [
+    'told_prompt_tokens_total',
+    'Prompt tokens of requests whose worker told what it had cached',
+  ],
+  toldCachedTokens: ['hit_tokens_total', 'Prompt tokens that were cached, as workers told'],
+};
+
+const WORKER_TOTALS = {
+  requests: ['worker_requests_total', 'Requests that were sent to the worker'],
+  promptTokens: ['worker_prompt_tokens_total', 'Their prompt tokens'],
+  expectedTokens: [
+    'worker_expected_hit_tokens_total',
+    'Of these, tokens that the router expected in its cache',
+  ],
+} as const;
+
+const WORKER_GAUGES: Record<
+  string,
+  readonly [help: string, of: (worker: StateOfWorker) => number | undefined]
+> = {
+  worker_up: ['1: it takes requests', ({ status }) => Number(status === 'up')],
+  worker_running: ['Requests under way', ({ running }) => running],
+  worker_pending_prefill_tokens: [
+    'Prompt tokens to compute yet',
+    ({ pendingPrefillTokens }) => pendingPrefillTokens,
+  ],
+  worker_resident_blocks: [
+    'Blocks that it holds, as the router knows',
+    ({ residentBlocks }) => residentBlocks,
+  ],
+  worker_residency_age_seconds: [
+    'Since it told last what it holds; absent where nothing tells',
+    ({ residencyAgeMs }) => residencyAgeMs && residencyAgeMs / 1000,
+  ],
+  worker_residency_degraded: [
+    '1: what it tells may be wrong',
+    ({ degraded }) => Number(degraded !== undefined),
+  ],
+};
+
+const PREFIX = 'kvidx_router_';
+
+/** What Prometheus gets: sums and states as they are when it asks, and distributions. */
+export class Metrics implements JournalEvents {
+  readonly #registry = new Registry();
+  readonly #overlap = this.#histogram(
+    'overlap_blocks',
+    'Leading blocks that the router expected there',
+    doubling(1, 14),
+  );
+  readonly #firstToken = this.#histogram('first_token_seconds', 'From arrival to the first token', SECONDS);
+  readonly #duration = this.#histogram('request_seconds', 'From arrival to the end', SECONDS);
+
+  constructor(state: () => StateOfRouter) {
+    collectDefaultMetrics({ register: this.#registry });
+    const registers = [this.#registry];
+    for (const [key, [name, help]] of Object.entries(TOTALS)) {
+      new Counter({
+        name: PREFIX + name,
+        help,
+        registers,
+        collect() {
+          this.reset();
+          this.inc(state().totals[key as keyof Totals]);
+        },
+      });
+    }
+    for (const [key, [name, help]] of Object.entries(WORKER_TOTALS)) {
+      new Counter({
+        name: PREFIX + name,
+        help,
+        registers,
+        labelNames: ['worker'],
+        collect() {
+          this.reset();
+          for (const worker of state().workers)
+            this.inc({ worker: worker.name }, worker[key as keyof typeof WORKER_TOTALS]);
+        },
+      });
+    }
+    for (const [name, [help, of]] of Object.entries(WORKER_GAUGES)) {
+      new Gauge({
+        name: PREFIX + name,
+        help,
+        registers,
+        labelNames: ['worker'],
+        collect() {
+          this.reset();
+          for (const worker of state().workers) {
+            const value = of(worker);
+            if (value !== undefined) this.set({ worker: worker.name }, value);
+          }
+        },
+      });
+    }
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  ended(
+    { worker, outcome, firstTokenMs, totalMs }: Parameters<JournalEvents['ended']>[0],
+    overlapBlocks: number,
+  ) {
+    this.#overlap.observe({ worker, outcome }, overlapBlocks);
+    if (firstTokenMs !== undefined) this.#firstToken.observe({ worker, outcome }, firstTokenMs / 1000);
+    this.#duration.observe({ worker, outcome }, totalMs! / 1000);
+  }
+
+  #histogram(name: string, help: string, buckets: number[]) {
+    return new Histogram({
+      name: PREFIX + name,
+      help,
+      buckets,
+      labelNames: ['worker', 'outcome'],
+      registers: [this.#registry],
+    });
+  }
+}

@@ -1,0 +1,104 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { integer } from '../integer-option.js';
+
+/** An engine, and where it tells what it caches. */
+export interface WorkerPlace {
+  readonly name: string;
+  readonly url: string;
+  readonly events?: string;
+  readonly replay?: string;
+}
+
+export interface RouterOptions {
+  readonly worker: readonly WorkerPlace[];
+  readonly host: string;
+  readonly port: number;
+  readonly blockSize: number;
+  readonly policy: string;
+  readonly capacity?: number;
+  readonly sketch?: string;
+  readonly tokenizer?: string;
+  readonly maxBodyMb: number;
+  readonly firstByteMs: number;
+  readonly idleMs: number;
+  readonly healthEveryMs: number;
+  readonly logLevel: string;
+}
+
+const DEFAULT_POLICY = 'kv-aware:overlap=fair:k=200:by=work';
+const MAX_MS = 2 ** 31 - 1;
+
+export function readOptions(argv: readonly string[]): RouterOptions {
+  const command = new Command('router')
+    .description('An OpenAI-compatible router that sends each request where its prompt is cached.')
+    .requiredOption(
+      '--worker <place>',
+      'an engine: URL[,name=w0][,events=tcp://…][,replay=tcp://…]; once for each',
+      collectPlace,
+    )
+    .option('--host <address>', 'where it listens', '127.0.0.1')
+    .option('--port <number>', 'where it listens; 0: any that is free', integer(0, 65_535), 8080)
+    .option('--block-size <tokens>', 'tokens a block: that of the engines', integer(1, 4096), 24)
+    .addOption(new Option('--policy <spec>', 'kvidx sim --help lists them').default(DEFAULT_POLICY))
+    .addOption(
+      new Option('--overlap <kind>', 'kv-aware with this overlap and no load floor')
+        .choices(['set', 'prefix', 'exclusive', 'fair'])
+        .conflicts('policy'),
+    )
+    .option('--capacity <blocks>', 'of a KV cache, where it is estimated', integer(1, 2 ** 32 - 1))
+    .option('--sketch <url>', 'redis://…: follow what sidecars publish of the workers')
+    .option('--tokenizer <file>', "the model's tokenizer.json; default: o200k_base")
+    .option('--max-body-mb <number>', 'larger requests are refused', integer(1, 1024), 8)
+    .option(
+      '--first-byte-ms <ms>',
+      'a worker that is silent for so long is given up',
+      integer(1, MAX_MS),
+      120_000,
+    )
+    .option('--idle-ms <ms>', 'the same in the middle of an answer', integer(1, MAX_MS), 30_000)
+    .option('--health-every-ms <ms>', 'how often workers are looked at', integer(10, MAX_MS), 1000)
+    .addOption(
+      new Option('--log-level <level>', 'what is told on standard error')
+        .choices(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
+        .default('warn'),
+    )
+    .addHelpText(
+      'after',
+      `
+Examples:
+  router --worker http://10.0.0.7:8000 --worker http://10.0.0.8:8000
+  router --block-size 16 --tokenizer ./tokenizer.json \\
+    --worker http://10.0.0.7:8000,events=tcp://10.0.0.7:5557,replay=tcp://10.0.0.7:5558`,
+    )
+    .parse(argv, { from: 'user' });
+  const { overlap, ...options } = command.opts<RouterOptions & { overlap?: string }>();
+  return overlap === undefined ? options : { ...options, policy: `kv-aware:overlap=${overlap}` };
+}
+
+function collectPlace(text: string, before: readonly WorkerPlace[] = []): WorkerPlace[] {
+  const [url, ...parts] = text.split(',');
+  const given = new Map<string, string>();
+  for (const part of parts) {
+    const [key, value] = part.split(/=(.*)/s);
+    if (!['name', 'events', 'replay'].includes(key!) || !value || given.has(key!)) {
+      throw new InvalidArgumentError(`"${part}" is not one of name=, events= and replay=, each once.`);
+    }
+    given.set(key!, value);
+  }
+  const { name = `w${before.length}`, events, replay } = Object.fromEntries(given);
+  if (before.some((place) => place.name === name)) {
+    throw new InvalidArgumentError(`Two workers are named ${name}.`);
+  }
+  if (replay !== undefined && events === undefined) {
+    throw new InvalidArgumentError('replay= goes with events=.');
+  }
+  return [...before, { name, url: origin(url!), ...(events && { events }), ...(replay && { replay }) }];
+}
+
+function origin(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || url.pathname !== '/') {
+    throw new InvalidArgumentError(`"${text}" is not of the form http://host:port`);
+  }
+  return url.origin;
+}

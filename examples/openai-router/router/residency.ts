@@ -1,0 +1,85 @@
+import { EventFeed, KvidxError, Router, redisTransport, SketchSubscriber, ZmqSubscriber } from 'kvidx';
+import type { RouterOptions } from './options.js';
+import type { StateOfWorker } from './state.js';
+
+/** Sketches come every second: one that is older than this counts for less. */
+const MAX_STALENESS_MS = 10_000;
+
+/** How the router knows what its workers hold, and how well. */
+export interface KnownResidency {
+  readonly router: Router;
+  /** Of a worker, by name. */
+  kind(worker: string): StateOfWorker['residency'];
+  /** Since the worker told last; undefined: it did not, or nothing tells. */
+  ageMs(worker: string): number | undefined;
+  /** What is wrong with what it tells. */
+  degraded(worker: string): string | undefined;
+  close(): Promise<void>;
+}
+
+type Options = Pick<RouterOptions, 'worker' | 'policy' | 'blockSize' | 'sketch'>;
+
+/**
+ * A worker with `events` is known exactly, by its KV events. Of the others the router follows sketches where `sketch` says
+ * where they are, and else estimates from what it sent them.
+ */
+export async function openResidency(options: Options, warn: (text: string) => void): Promise<KnownResidency> {
+  const { worker: places, policy, blockSize } = options;
+  const sketches = options.sketch === undefined ? undefined : await followSketches(options, warn);
+  const router = new Router({
+    policy,
+    blockSize,
+    residency: sketches ? 'sketch' : 'estimate',
+    ...(sketches && { sketches: { source: sketches.source, maxStalenessMs: MAX_STALENESS_MS } }),
+  });
+  const told = places.filter(({ events }) => events !== undefined);
+  const feed = new EventFeed(router.index, {
+    onError: ({ message }, worker) => warn(`KV events of ${worker}: ${message}`),
+  });
+  const subscriber = told.length > 0 ? await ZmqSubscriber.open(feed) : undefined;
+  for (const { name, events, replay } of told) {
+    subscriber!.follow(name, { endpoint: events!, ...(replay !== undefined && { replayEndpoint: replay }) });
+  }
+  const exact = new Set(told.map(({ name }) => name));
+  const sketchOf = (worker: string) => router.stats().workers.find((each) => each.worker === worker)?.sketch;
+  const ranksOf = (worker: string) => feed.stats().filter((rank) => rank.worker === worker);
+
+  return {
+    router,
+    kind: (worker) => (exact.has(worker) ? 'exact' : sketches ? 'sketch' : 'estimate'),
+    ageMs(worker) {
+      if (!exact.has(worker)) return sketchOf(worker)?.ageMs;
+      const times = ranksOf(worker).flatMap(({ lastEventMs }) => lastEventMs ?? []);
+      return times.length === 0 ? undefined : Math.max(0, Date.now() - Math.max(...times));
+    },
+    degraded(worker) {
+      if (!exact.has(worker)) return sketchOf(worker)?.degraded;
+      return ranksOf(worker).find(({ degraded }) => degraded !== undefined)?.degraded;
+    },
+    async close() {
+      await subscriber?.close();
+      router.close();
+      await sketches?.close();
+    },
+  };
+}
+
+async function followSketches({ sketch, blockSize }: Options, warn: (text: string) => void) {
+  const transport = await redisTransport({
+    url: sketch!,
+    onError: ({ message }) => warn(`sketches: ${message}`),
+  });
+  const source = new SketchSubscriber({
+    transport,
+    blockSize,
+    onError: (error, worker) =>
+      warn(`sketch of ${worker}: ${error instanceof KvidxError ? error.message : error}`),
+  });
+  return {
+    source,
+    async close() {
+      await source.close();
+      await transport.close();
+    },
+  };
+}

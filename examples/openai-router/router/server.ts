@@ -1,0 +1,118 @@
+import { readFileSync } from 'node:fs';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { Agent } from 'undici';
+import { internalError, OpenAiError, tooLarge } from '../openai/errors.js';
+import { PromptTokenizer } from '../openai/prompt.js';
+import { loadTokenizer } from '../openai/tokenizer.js';
+import { type Arrived, Completions } from './completions.js';
+import { Journal } from './journal.js';
+import { Metrics } from './metrics.js';
+import type { RouterOptions } from './options.js';
+import { openResidency } from './residency.js';
+import { StateReader } from './state-reader.js';
+import { Workers } from './workers.js';
+
+const CONNECT_MS = 2000;
+/** Sessions that idle and requests that nobody ended are looked for so often. */
+const EXPIRE_EVERY_MS = 10_000;
+const page = readFileSync(new URL('page.html', import.meta.url));
+
+/** A router that is ready, but does not listen yet. `close` of it ends all it started. */
+export async function createServer(options: RouterOptions): Promise<FastifyInstance> {
+  const maxBodyBytes = options.maxBodyMb * 1024 * 1024;
+  const app = Fastify({
+    logger: { level: options.logLevel, stream: process.stderr },
+    bodyLimit: maxBodyBytes,
+    disableRequestLogging: true,
+    forceCloseConnections: true,
+  });
+  const prompts = new PromptTokenizer(await loadTokenizer(options.tokenizer));
+  const residency = await openResidency(options, (text) => app.log.warn(text));
+  const { router } = residency;
+  const dispatcher = new Agent({ connect: { timeout: CONNECT_MS } });
+  const workers = new Workers({
+    places: options.worker,
+    router,
+    dispatcher,
+    healthEveryMs: options.healthEveryMs,
+    joinAs: (name) => ({
+      residency: residency.kind(name),
+      ...(options.capacity !== undefined && { capacity: options.capacity }),
+    }),
+    onChange: ({ name, status, reason }, lost) => {
+      if (status === 'up') return app.log.info(`${name} is up`);
+      app.log.warn(`${name} is down: it ${reason}; ${lost.length} requests were under way there`);
+      completions.lost(lost, `went down: it ${reason}`);
+    },
+  });
+  const metrics: Metrics = new Metrics(() => state.read());
+  const journal = new Journal(metrics);
+  const { firstByteMs, idleMs } = options;
+  const completions = new Completions({ router, workers, prompts, journal, dispatcher, firstByteMs, idleMs });
+  const state = new StateReader({
+    residency,
+    workers,
+    journal,
+    policy: options.policy,
+    tokenizer: prompts.tokenizer.name,
+  });
+  const expiring = setInterval(() => router.expire(), EXPIRE_EVERY_MS);
+
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.setErrorHandler((error, _request, reply) => answerError(toOpenAi(error, maxBodyBytes, app), reply));
+  app.setNotFoundHandler(({ method, url }, reply) =>
+    answerError(new OpenAiError(404, `There is no ${method} ${url} here.`), reply),
+  );
+
+  app.post('/v1/chat/completions', (request, reply) => complete(arrived('chat', request), reply));
+  app.post('/v1/completions', (request, reply) => complete(arrived('text', request), reply));
+  async function complete(request: Arrived, reply: FastifyReply): Promise<void> {
+    const question = completions.read(request);
+    await completions.serve(request, question, reply.raw);
+    reply.hijack();
+  }
+
+  app.get('/v1/models', () => ({
+    object: 'list',
+    data: workers.models().map((id) => ({ id, object: 'model', created: 0, owned_by: 'kvidx' })),
+  }));
+  app.get('/health', (_request, reply) => {
+    const up = workers.all().filter(({ status }) => status === 'up').length;
+    return reply.code(up > 0 ? 200 : 503).send({ status: up > 0 ? 'ok' : 'no worker is up', up });
+  });
+  app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()));
+  app.get('/debug/state', () => state.read());
+  app.post<{ Querystring: { kind?: string } }>('/debug/route', (request) => {
+    const kind = request.query.kind === 'text' ? 'text' : 'chat';
+    return state.explain(completions.read(arrived(kind, request)));
+  });
+  app.get('/', (_request, reply) => reply.type('text/html').send(page));
+
+  app.addHook('onClose', async () => {
+    clearInterval(expiring);
+    workers.close();
+    await dispatcher.destroy();
+    await residency.close();
+  });
+  await workers.start();
+  return app;
+}
+
+function arrived(kind: Arrived['kind'], { headers, body }: FastifyRequest): Arrived {
+  return { kind, headers, raw: (body as Buffer | undefined) ?? Buffer.alloc(0) };
+}
+
+function toOpenAi(error: unknown, maxBodyBytes: number, { log }: FastifyInstance): OpenAiError {
+  if (error instanceof OpenAiError) return error;
+  const { code, statusCode, message } = error as { code?: string; statusCode?: number; message: string };
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge(maxBodyBytes);
+  if (statusCode !== undefined && statusCode < 500) return new OpenAiError(statusCode, message);
+  log.error(error);
+  return internalError('The router failed; its log says why.');
+}
+
+function answerError(error: OpenAiError, reply: FastifyReply): FastifyReply {
+  if (error.retryAfterS !== undefined) reply.header('retry-after', error.retryAfterS);
+  return reply.code(error.status).send(error.body());
+}

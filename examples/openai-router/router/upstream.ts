@@ -1,0 +1,151 @@
+import type { Readable } from 'node:stream';
+import { type Dispatcher, request } from 'undici';
+import { WholeEvents } from './sse.js';
+
+/** Of an answer in one piece; a larger one is given up. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+/**
+ * `refused`: the worker says that it is full. `error`: it answered with an error of its own. `silent`: nothing came in time.
+ * `cut`: it could not be reached, or the connection broke.
+ */
+export type Failure = 'refused' | 'error' | 'silent' | 'cut';
+
+/** A worker did not answer a request, or not to its end. */
+export class UpstreamFailure extends Error {
+  override readonly name = 'UpstreamFailure';
+
+  constructor(
+    readonly failure: Failure,
+    message: string,
+    readonly retryAfterS?: number,
+  ) {
+    super(message);
+  }
+}
+
+export interface UpstreamCall {
+  readonly dispatcher: Dispatcher;
+  readonly url: string;
+  readonly headers: Record<string, string>;
+  readonly body: Buffer;
+  /** Ends the call at any time; the reason of its abort is thrown then. */
+  readonly controller: AbortController;
+  readonly firstByteMs: number;
+  readonly idleMs: number;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly contentType: string;
+  /** One piece at least. Of a stream of events whole events; of anything else all in one piece. */
+  readonly pieces: AsyncIterable<Buffer>;
+}
+
+/**
+ * Sends a request to a worker. Resolves when there is something to forward: the first events, or the whole of an answer in
+ * one piece. Rejects, or `pieces` throws, with UpstreamFailure or the reason of an abort, within `firstByteMs` or `idleMs` of
+ * silence. Who does not read `pieces` to their end aborts.
+ */
+export async function callWorker(call: UpstreamCall): Promise<Answer> {
+  const { dispatcher, url, headers, body, controller, firstByteMs } = call;
+  const silence = new Silence(controller);
+  try {
+    silence.begin(firstByteMs, 'did not answer within');
+    const response = await request(url, {
+      dispatcher,
+      method: 'POST',
+      headers,
+      body,
+      signal: controller.signal,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    const { statusCode: status } = response;
+    if (status === 429 || status >= 500) throw await refusal(status, response.headers, response.body);
+    const contentType = String(response.headers['content-type'] ?? 'application/json');
+    const isStream = contentType.startsWith('text/event-stream');
+    const rest = isStream ? eventsOf(response.body) : onePieceOf(response.body);
+    const { value: first } = await rest.next();
+    if (first === undefined) throw new UpstreamFailure('cut', 'ended its answer before it began');
+    return { status, contentType, pieces: piecesOf(first, rest, silence, call) };
+  } catch (error) {
+    throw failureOf(error, controller);
+  } finally {
+    silence.end();
+  }
+}
+
+async function* piecesOf(first: Buffer, rest: AsyncIterator<Buffer>, silence: Silence, call: UpstreamCall) {
+  let piece: Buffer | undefined = first;
+  while (piece !== undefined) {
+    yield piece; // whoever reads may take its time
+    silence.begin(call.idleMs, 'was silent in the middle of its answer for');
+    try {
+      piece = (await rest.next()).value;
+    } catch (error) {
+      throw failureOf(error, call.controller);
+    } finally {
+      silence.end();
+    }
+  }
+}
+
+async function* eventsOf(body: Readable): AsyncGenerator<Buffer, undefined> {
+  const events = new WholeEvents();
+  for await (const piece of body) {
+    const whole = events.push(piece);
+    if (whole.length > 0) yield whole;
+  }
+  if (events.rest().length > 0) yield events.rest();
+}
+
+async function* onePieceOf(body: Readable): AsyncGenerator<Buffer, undefined> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of body) {
+    bytes += piece.length;
+    if (bytes > MAX_ANSWER_BYTES)
+      throw new UpstreamFailure('error', `answered more than ${MAX_ANSWER_BYTES} bytes`);
+    pieces.push(piece);
+  }
+  yield Buffer.concat(pieces);
+}
+
+async function refusal(status: number, headers: Dispatcher.ResponseData['headers'], body: Readable) {
+  const { value: text } = await onePieceOf(body).next();
+  const message = `answered ${status}: ${String(text).slice(0, 300)}`;
+  const retryAfterS = Number(headers['retry-after']);
+  const isFull = status === 429 || status === 503;
+  return new UpstreamFailure(
+    isFull ? 'refused' : 'error',
+    message,
+    retryAfterS > 0 ? retryAfterS : undefined,
+  );
+}
+
+function failureOf(error: unknown, { signal }: AbortController): unknown {
+  if (signal.aborted) return signal.reason;
+  if (error instanceof UpstreamFailure) return error;
+  const { code, message } = error as NodeJS.ErrnoException;
+  return new UpstreamFailure(
+    'cut',
+    code === 'ECONNREFUSED' ? 'refuses connections' : `cut the connection (${message})`,
+  );
+}
+
+/** Aborts a call when nothing comes for too long. */
+class Silence {
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(readonly controller: AbortController) {}
+
+  begin(ms: number, what: string): void {
+    const abort = () => this.controller.abort(new UpstreamFailure('silent', `${what} ${ms} ms`));
+    this.#timer = setTimeout(abort, ms);
+  }
+
+  end(): void {
+    clearTimeout(this.#timer);
+  }
+}
