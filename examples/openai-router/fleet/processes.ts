@@ -120,7 +120,7 @@ export class Fleet {
     const told = await this.#launch(name, 'worker/main.js', [...workerArgs, '--name', name, ...ports]);
     if (sketch !== undefined) {
       const follow = ['--events', told.events!, '--replay', told.replay!];
-      await this.#launch(`${name}-sidecar`, 'sidecar.js', ['--name', name, ...follow, '--sketch', sketch]);
+      await this.#launch(`${name}-sidecar`, 'sidecar.js', ['--worker', name, ...follow, '--sketch', sketch]);
     }
     return told;
   }
