@@ -31,6 +31,8 @@ export interface StreamOptions {
 }
 
 const ENDS_WITHIN_MS = 60_000;
+/** Of an answer that is not of OpenAI's form. */
+const LENGTH_TOLD = 200;
 /** The role comes first, with an empty text. */
 const CONTENT = /"content":\s*"[^"]/;
 
@@ -110,7 +112,7 @@ export function readStream(received: string): Read {
 }
 
 function readRefusal(status: number | undefined, received: string): Read {
-  const failure = parsed(received)?.error?.message ?? received;
+  const failure = parsed(received)?.error?.message ?? received.slice(0, LENGTH_TOLD);
   return { text: '', usage: undefined, failure: `${status}: ${failure}` };
 }
 

@@ -21,6 +21,7 @@ export function reportText(report: Report): string {
   const table = new Table({
     head: ['', 'direct', 'router', 'added'],
     colAligns: ['left', 'right', 'right', 'right'],
+    chars: { mid: '', 'left-mid': '', 'mid-mid': '', 'right-mid': '' },
     style: { head: [], border: [] },
   });
   const parts = [
@@ -46,7 +47,7 @@ export function reportText(report: Report): string {
   }
   const failed = direct.failed + router.failed;
   if (failed > 0)
-    lines.push(`${count(failed)} requests failed:`, ...report.failures.map((told) => `  ${told}`));
+    lines.push(`failed requests: ${count(failed)}`, ...report.failures.map((told) => `  ${told}`));
   return lines.join('\n');
 }
 
@@ -61,7 +62,7 @@ function hitRate({ cachedTokens, promptTokens }: Summary): number {
 }
 
 function ms(value: number): string {
-  return `${value.toFixed(value < 100 ? 2 : 1)} ms`;
+  return `${value.toFixed(Math.abs(value) < 100 ? 2 : 1)} ms`;
 }
 
 function percent(share: number): string {
