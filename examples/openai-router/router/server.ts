@@ -1,5 +1,10 @@
 import { readFileSync } from 'node:fs';
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
 import { Agent } from 'undici';
 import { internalError, OpenAiError, tooLarge } from '../openai/errors.js';
 import { PromptTokenizer } from '../openai/prompt.js';
@@ -23,7 +28,7 @@ export async function createServer(options: RouterOptions): Promise<FastifyInsta
   const app = Fastify({
     logger: { level: options.logLevel, stream: process.stderr },
     bodyLimit: maxBodyBytes,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     forceCloseConnections: true,
   });
   const prompts = new PromptTokenizer(await loadTokenizer(options.tokenizer));
