@@ -51,7 +51,7 @@ describe('a program', () => {
   });
 
   test('ends when it is asked to, or told to', async () => {
-    const asked = start(`listen(); process.on('SIGTERM', () => process.exit(0));`);
+    const asked = start(`process.on('SIGTERM', () => process.exit(0)); listen();`);
     const told = start('listen();');
     await Promise.all([asked.listening, told.listening]);
     await Promise.all([asked.stop(), told.kill()]);
