@@ -61,10 +61,14 @@ async function start(): Promise<void> {
     routerArgs,
     events,
     sketch,
-    onLine: (name, line) => console.log(`${name}: ${line}`),
+    onLine: (name, line) => {
+      // Before, the error tells it; afterwards each only says that the others are gone.
+      if (fleet !== undefined && !isStopping) console.log(`${name}: ${line}`);
+    },
     onEnd,
   });
-  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop(0));
+  // Not once: npm sends on to its script what the terminal sends to both.
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => stop(0));
   const model = await modelOf(fleet.routerUrl);
   console.log(sheet(fleet, model));
   if (options.traffic) demo = new DemoTraffic(fleet.routerUrl, model);

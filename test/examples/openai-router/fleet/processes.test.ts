@@ -1,6 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { Fleet, type FleetOptions } from '../../../../examples/openai-router/fleet/processes.js';
+import type { StateOfRouter } from '../../../../examples/openai-router/router/state.js';
+import { Redis } from '../../../../examples/two-routers/redis.js';
 import { freePorts } from '../../../free-ports.js';
+import { hasNoRedis } from '../../../sketch/exchange/redis-server.js';
 
 const fleets: Fleet[] = [];
 
@@ -74,6 +77,20 @@ describe('a fleet', () => {
     await expect(fleet.revive('w0')).rejects.toThrow('w0 is running');
     await fleet.stop();
     expect(ended).toEqual(['w0 SIGKILL']);
+  });
+
+  test.skipIf(hasNoRedis)('has a sidecar beside each worker for sketches, which comes back too', async () => {
+    const redis = await Redis.start();
+    try {
+      const fleet = await start({ workers: 1, sketch: redis.url });
+      await fleet.kill('w0-sidecar');
+      await fleet.revive('w0-sidecar');
+      const state = (await (await fetch(`${fleet.routerUrl}/debug/state`)).json()) as StateOfRouter;
+      expect(state.workers).toMatchObject([{ name: 'w0', residency: 'sketch' }]);
+      await fleet.stop(); // before what its programs are connected to
+    } finally {
+      await redis.stop();
+    }
   });
 
   test('of which one does not start is stopped, and says why', async () => {
