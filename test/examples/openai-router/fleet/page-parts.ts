@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import type { Browser, Page } from 'playwright-core';
 
 /** The page, and what the browser complains of on it. */
@@ -27,6 +28,23 @@ export async function cellsOf(page: Page): Promise<string[][]> {
     `Array.from(document.querySelectorAll('#decisions > tr'), (row) => Array.from(row.cells, (cell) => cell.textContent))`,
   );
   return rows.map((cells) => cells.map(words));
+}
+
+/** What a shell makes of the line that the page tells to type. */
+export async function curlOf(
+  page: Page,
+): Promise<{ url: string; headers: [string, string][]; body: string }> {
+  const line = await page.locator('#how pre').textContent();
+  const { stdout } = spawnSync('sh', ['-c', `curl() { printf '%s\\0' "$@"; }; ${line}`], {
+    encoding: 'utf8',
+  });
+  const [url, ...options] = stdout.split('\0').slice(0, -1);
+  const valuesOf = (name: string) => options.filter((_, i) => options[i - 1] === name);
+  return {
+    url: url!,
+    headers: valuesOf('-H').map((header) => header.split(': ') as [string, string]),
+    body: valuesOf('-d').join('&'),
+  };
 }
 
 function words(text: string): string {
