@@ -1,3 +1,6 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Fleet, type FleetOptions } from '../../../../examples/openai-router/fleet/processes.js';
 import type { StateOfRouter } from '../../../../examples/openai-router/router/state.js';
@@ -33,6 +36,8 @@ function isRunning(pid: number): boolean {
     return false;
   }
 }
+
+const PROCESSES = new URL('../../../../dist/examples/openai-router/fleet/processes.js', import.meta.url);
 
 describe('a fleet', () => {
   test('is a router and its workers, which answer, and which stop together', async () => {
@@ -101,6 +106,21 @@ describe('a fleet', () => {
       routerArgs: ['--policy', 'no-such-policy'],
     });
     await expect(routerFails).rejects.toThrow(/router did not start[\s\S]*no-such-policy/);
+  });
+
+  test('ends with the process that started it, however that ends', async () => {
+    const source = `
+      const { Fleet } = await import('${PROCESSES}');
+      const fleet = await Fleet.start({ workers: 1 });
+      console.log(fleet.pid('w0'), fleet.pid('router'));`;
+    const parent = spawn(process.execPath, ['--input-type=module', '--eval', source], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const [line] = await once(createInterface(parent.stdout), 'line');
+    parent.kill('SIGKILL');
+    const pids = `${line}`.split(' ').map(Number);
+    expect(pids).toHaveLength(2);
+    await expect.poll(() => pids.map(isRunning), { timeout: 20_000 }).toEqual([false, false]);
   });
 
   test('knows its programs by name', async () => {
