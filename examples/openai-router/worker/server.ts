@@ -81,8 +81,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
   server.get('/fake', state);
   server.post('/fake/mode', ({ body }) => {
     const { mode, after = 0 } = (body ?? {}) as { mode?: unknown; after?: unknown };
-    if (!isMode(mode))
-      throw invalidRequest(`'mode' must be one of ${Object.keys(MODES).join(', ')}.`, 'mode');
+    if (!isMode(mode)) throw invalidRequest(`'mode' must be one of ${MODES.join(', ')}.`, 'mode');
     if (!Number.isSafeInteger(after) || (after as number) < 0) {
       throw invalidRequest("'after' must be a whole number of at least 0.", 'after');
     }
