@@ -3,6 +3,8 @@ const ENDS_OF_EVENT = ['\n\n', '\r\n\r\n'].map((text) => Buffer.from(text));
 const NOTHING = Buffer.alloc(0);
 /** Usage comes in one of the last two events. */
 const USAGE_BYTES = 4096;
+/** The line of `[DONE]`, with what ends it and the line before. */
+const DONE_BYTES = 32;
 
 /**
  * Whole events of a stream that comes in pieces: whoever got only these can be told of an error at any time. Holds the
@@ -28,6 +30,11 @@ export class WholeEvents {
 function endOfLast(bytes: Buffer, mark: Buffer): number {
   const at = bytes.lastIndexOf(mark);
   return at < 0 ? 0 : at + mark.length;
+}
+
+/** Is this the end of a stream, as the OpenAI API ends every one that is complete? */
+export function endsInDone(bytes: Buffer): boolean {
+  return /(^|\n)data: ?\[DONE\]\s*$/.test(bytes.subarray(-DONE_BYTES).toString('latin1'));
 }
 
 /** The end of an answer, where its usage stands. */

@@ -1,9 +1,12 @@
 import type { Readable } from 'node:stream';
 import { type Dispatcher, request } from 'undici';
-import { WholeEvents } from './sse.js';
+import { endsInDone, WholeEvents } from './sse.js';
 
 /** Of an answer in one piece; a larger one is given up. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+const MAX_SAID_CHARS = 300;
+/** Of one event of a stream, which is kept until it is whole. */
+const MAX_EVENT_BYTES = 8 * 1024 * 1024;
 
 /**
  * `refused`: the worker says that it is full. `error`: it answered with an error of its own. `silent`: nothing came in time.
@@ -67,8 +70,7 @@ export async function callWorker(call: UpstreamCall): Promise<Answer> {
     const isStream = contentType.startsWith('text/event-stream');
     const rest = isStream ? eventsOf(response.body) : onePieceOf(response.body);
     const { value: first } = await rest.next();
-    if (first === undefined) throw new UpstreamFailure('cut', 'ended its answer before it began');
-    return { status, contentType, pieces: piecesOf(first, rest, silence, call) };
+    return { status, contentType, pieces: piecesOf(first!, rest, silence, call) };
   } catch (error) {
     throw failureOf(error, controller);
   } finally {
@@ -91,13 +93,21 @@ async function* piecesOf(first: Buffer, rest: AsyncIterator<Buffer>, silence: Si
   }
 }
 
+/** Where an engine dies its connection may end as if the answer did: only its last event tells these apart. */
 async function* eventsOf(body: Readable): AsyncGenerator<Buffer, undefined> {
   const events = new WholeEvents();
+  let last = events.rest();
   for await (const piece of body) {
     const whole = events.push(piece);
-    if (whole.length > 0) yield whole;
+    if (events.rest().length > MAX_EVENT_BYTES) throw tooLarge(MAX_EVENT_BYTES);
+    if (whole.length === 0) continue;
+    yield whole;
+    last = whole;
   }
-  if (events.rest().length > 0) yield events.rest();
+  const rest = events.rest();
+  if (!endsInDone(rest.length > 0 ? rest : last))
+    throw new UpstreamFailure('cut', 'ended its answer before it was complete');
+  if (rest.length > 0) yield rest;
 }
 
 async function* onePieceOf(body: Readable): AsyncGenerator<Buffer, undefined> {
@@ -105,16 +115,19 @@ async function* onePieceOf(body: Readable): AsyncGenerator<Buffer, undefined> {
   let bytes = 0;
   for await (const piece of body) {
     bytes += piece.length;
-    if (bytes > MAX_ANSWER_BYTES)
-      throw new UpstreamFailure('error', `answered more than ${MAX_ANSWER_BYTES} bytes`);
+    if (bytes > MAX_ANSWER_BYTES) throw tooLarge(MAX_ANSWER_BYTES);
     pieces.push(piece);
   }
   yield Buffer.concat(pieces);
 }
 
+function tooLarge(mostBytes: number): UpstreamFailure {
+  return new UpstreamFailure('error', `answered more than ${mostBytes} bytes at once`);
+}
+
 async function refusal(status: number, headers: Dispatcher.ResponseData['headers'], body: Readable) {
   const { value: text } = await onePieceOf(body).next();
-  const message = `answered ${status}: ${String(text).slice(0, 300)}`;
+  const message = `answered ${status}: ${saidIn(String(text)).slice(0, MAX_SAID_CHARS)}`;
   const retryAfterS = Number(headers['retry-after']);
   const isFull = status === 429 || status === 503;
   return new UpstreamFailure(
@@ -124,14 +137,28 @@ async function refusal(status: number, headers: Dispatcher.ResponseData['headers
   );
 }
 
+/** Of an error as the OpenAI API words it, its message. */
+function saidIn(text: string): string {
+  try {
+    return String(JSON.parse(text).error.message);
+  } catch {
+    return text;
+  }
+}
+
 function failureOf(error: unknown, { signal }: AbortController): unknown {
   if (signal.aborted) return signal.reason;
   if (error instanceof UpstreamFailure) return error;
+  return new UpstreamFailure('cut', troubleOf(error));
+}
+
+/** What a worker does that could not be reached, or not to the end. */
+export function troubleOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
-  return new UpstreamFailure(
-    'cut',
-    code === 'ECONNREFUSED' ? 'refuses connections' : `cut the connection (${message})`,
-  );
+  if (code === 'ECONNREFUSED') return 'refuses connections';
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'takes no connections';
+  if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') return 'does not answer in time';
+  return `cut the connection (${message})`;
 }
 
 /** Aborts a call when nothing comes for too long. */
