@@ -1,45 +1,21 @@
 import { once } from 'node:events';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
-import type { Decision, Namespace, Router } from 'kvidx';
+import type { Decision, Router } from 'kvidx';
 import type { Dispatcher } from 'undici';
-import {
-  invalidRequest,
-  modelNotFound,
-  type OpenAiError,
-  overloaded,
-  upstreamFailed,
-  upstreamTimeout,
-} from '../openai/errors.js';
-import type { PromptTokenizer } from '../openai/prompt.js';
-import { type CompletionRequest, readCompletion } from '../openai/requests.js';
+import { type OpenAiError, overloaded, upstreamFailed, upstreamTimeout } from '../openai/errors.js';
 import type { Entry, Journal } from './journal.js';
+import type { Arrived, Question } from './question.js';
 import { Tail } from './sse.js';
 import { type Answer, callWorker, UpstreamFailure } from './upstream.js';
-import type { Workers } from './workers.js';
+import { noneIsUp, type Workers } from './workers.js';
 
 const PATHS = { chat: '/v1/chat/completions', text: '/v1/completions' };
 /** What of a client's headers its worker gets. */
 const FORWARDED = ['accept', 'authorization', 'x-request-id'];
 
-/** A request as it came. */
-export interface Arrived {
-  readonly kind: CompletionRequest['kind'];
-  readonly headers: IncomingHttpHeaders;
-  readonly raw: Buffer;
-}
-
-/** What is known of a request before it is routed. */
-export interface Question {
-  readonly request: CompletionRequest;
-  readonly session: string | undefined;
-  readonly tokens: Uint32Array;
-  readonly namespace: Namespace | undefined;
-}
-
 export interface CompletionsOptions {
   readonly router: Router;
   readonly workers: Workers;
-  readonly prompts: PromptTokenizer;
   readonly journal: Journal;
   readonly dispatcher: Dispatcher;
   readonly firstByteMs: number;
@@ -49,6 +25,15 @@ export interface CompletionsOptions {
 /** The client hung up, or does not read. */
 class ClientGone extends Error {
   override readonly name = 'ClientGone';
+}
+
+/** What is under way at a worker. */
+interface Attempt {
+  readonly requestId: string;
+  readonly worker: string;
+  readonly entry: Entry;
+  readonly response: ServerResponse;
+  readonly controller: AbortController;
 }
 
 /** Brings requests to workers and their answers back: each ends in the router's state, however it ends. */
@@ -61,23 +46,6 @@ export class Completions {
     this.#options = options;
   }
 
-  /** Throws OpenAiError. */
-  read({ kind, headers, raw }: Arrived): Question {
-    const { prompts, workers } = this.#options;
-    const request = readCompletion(kind, parse(raw));
-    const models = workers.models();
-    if (models.length > 0 && !models.includes(request.model)) throw modelNotFound(request.model);
-    const lora = workers.loraOf(request.model);
-    const salt = request.cacheSalt;
-    const named = headers['x-session-id'];
-    return {
-      request,
-      session: (Array.isArray(named) ? named[0] : named) || request.session,
-      tokens: prompts.tokens(request),
-      namespace: lora === undefined && salt === undefined ? undefined : { lora, salt },
-    };
-  }
-
   /**
    * Answers the request. A worker that fails before it answered anything is replaced by another one, each at most once.
    * Throws OpenAiError while nothing is written; later errors end the answer.
@@ -87,7 +55,7 @@ export class Completions {
     const { request, session, tokens } = question;
     const tried = new Set(workers.without(request.model));
     let decision = this.#route(question, tried);
-    if (!decision) throw overloaded('No worker that serves this model is up.', 1);
+    if (!decision) throw noneIsUp();
     const entry = journal.begin({ session, model: request.model, promptTokens: tokens.length }, decision);
     for (;;) {
       const { worker } = decision;
@@ -154,7 +122,7 @@ export class Completions {
       response.end();
       return undefined;
     } catch (error) {
-      return this.#failed(error, { requestId, worker, entry, response });
+      return this.#failed(error, { requestId, worker, entry, response, controller });
     } finally {
       response.off('close', hungUp);
       this.#unanswered.delete(requestId);
@@ -163,26 +131,24 @@ export class Completions {
 
   #failed(
     error: unknown,
-    {
-      requestId,
-      worker,
-      entry,
-      response,
-    }: { requestId: string; worker: string; entry: Entry; response: ServerResponse },
+    { requestId, worker, entry, response, controller }: Attempt,
   ): UpstreamFailure | undefined {
     const { router, workers } = this.#options;
+    const isAnswered = response.headersSent;
     if (!(error instanceof UpstreamFailure)) {
+      const isGone = error instanceof ClientGone;
+      controller.abort(error);
       router.onError(requestId);
-      entry.ended('abandoned', (error as Error).message);
+      entry.ended(isGone ? 'abandoned' : 'failed', (error as Error).message);
+      if (!isGone && !isAnswered) throw error;
       response.destroy();
-      if (!(error instanceof ClientGone)) throw error;
       return undefined;
     }
     // A session's refusals keep it from a worker for a while; a connection that breaks says nothing of the session.
-    if (error.failure !== 'cut') router.onReject(requestId);
+    if (error.failure !== 'cut' && !isAnswered) router.onReject(requestId);
     router.onError(requestId);
     if (error.failure !== 'refused') workers.suspect(worker);
-    if (!response.headersSent) return error;
+    if (!isAnswered) return error;
     const cause = worded(error, worker);
     entry.ended('failed', cause.message);
     // Only whole events were written before it: official clients take an event like this for the error that it is.
@@ -200,14 +166,6 @@ export class Completions {
       ...(namespace && { namespace }),
     });
     return tried.has(decision.worker) ? router.reroute(decision.requestId, { without: tried }) : decision;
-  }
-}
-
-function parse(raw: Buffer): unknown {
-  try {
-    return JSON.parse(raw.toString());
-  } catch (error) {
-    throw invalidRequest(`The body is not JSON: ${(error as Error).message}`);
   }
 }
 

@@ -71,9 +71,14 @@ export class Metrics implements JournalEvents {
   readonly #firstToken = this.#histogram('first_token_seconds', 'From arrival to the first token', SECONDS);
   readonly #duration = this.#histogram('request_seconds', 'From arrival to the end', SECONDS);
 
-  constructor(state: () => StateOfRouter) {
+  readonly #read: () => StateOfRouter;
+  #state: StateOfRouter | undefined;
+
+  constructor(read: () => StateOfRouter) {
+    this.#read = read;
     collectDefaultMetrics({ register: this.#registry });
     const registers = [this.#registry];
+    const state = () => this.#state!;
     for (const [key, [name, help]] of Object.entries(TOTALS)) {
       new Counter({
         name: PREFIX + name,
@@ -119,7 +124,9 @@ export class Metrics implements JournalEvents {
     return this.#registry.contentType;
   }
 
+  /** All of one state: what is shown together belongs together. */
   text(): Promise<string> {
+    this.#state = this.#read();
     return this.#registry.metrics();
   }
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import Fastify, {
+  type FastifyError,
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
@@ -9,27 +10,31 @@ import { Agent } from 'undici';
 import { internalError, OpenAiError, tooLarge } from '../openai/errors.js';
 import { PromptTokenizer } from '../openai/prompt.js';
 import { loadTokenizer } from '../openai/tokenizer.js';
-import { type Arrived, Completions } from './completions.js';
+import { Completions } from './completions.js';
 import { Journal } from './journal.js';
 import { Metrics } from './metrics.js';
 import type { RouterOptions } from './options.js';
+import { type Arrived, readQuestion } from './question.js';
 import { openResidency } from './residency.js';
 import { StateReader } from './state-reader.js';
 import { Workers } from './workers.js';
 
 const CONNECT_MS = 2000;
+/** A client that sends its request no faster is given up. */
+const REQUEST_MS = 60_000;
 /** Sessions that idle and requests that nobody ended are looked for so often. */
 const EXPIRE_EVERY_MS = 10_000;
 const page = readFileSync(new URL('page.html', import.meta.url));
 
 /** A router that is ready, but does not listen yet. `close` of it ends all it started. */
 export async function createServer(options: RouterOptions): Promise<FastifyInstance> {
-  const maxBodyBytes = options.maxBodyMb * 1024 * 1024;
   const app = Fastify({
     logger: { level: options.logLevel, stream: process.stderr },
-    bodyLimit: maxBodyBytes,
+    bodyLimit: options.maxBodyMb * 1024 * 1024,
     logController: new LogController({ disableRequestLogging: true }),
     forceCloseConnections: true,
+    requestTimeout: REQUEST_MS,
+    frameworkErrors: answerError,
   });
   const prompts = new PromptTokenizer(await loadTokenizer(options.tokenizer));
   const residency = await openResidency(options, (text) => app.log.warn(text));
@@ -53,7 +58,7 @@ export async function createServer(options: RouterOptions): Promise<FastifyInsta
   const metrics: Metrics = new Metrics(() => state.read());
   const journal = new Journal(metrics);
   const { firstByteMs, idleMs } = options;
-  const completions = new Completions({ router, workers, prompts, journal, dispatcher, firstByteMs, idleMs });
+  const completions = new Completions({ router, workers, journal, dispatcher, firstByteMs, idleMs });
   const state = new StateReader({
     residency,
     workers,
@@ -65,16 +70,15 @@ export async function createServer(options: RouterOptions): Promise<FastifyInsta
 
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  app.setErrorHandler((error, _request, reply) => answerError(toOpenAi(error, maxBodyBytes, app), reply));
-  app.setNotFoundHandler(({ method, url }, reply) =>
-    answerError(new OpenAiError(404, `There is no ${method} ${url} here.`), reply),
+  app.setErrorHandler(answerError);
+  app.setNotFoundHandler((request, reply) =>
+    answerError(new OpenAiError(404, `There is no ${request.method} ${request.url} here.`), request, reply),
   );
 
   app.post('/v1/chat/completions', (request, reply) => complete(arrived('chat', request), reply));
   app.post('/v1/completions', (request, reply) => complete(arrived('text', request), reply));
   async function complete(request: Arrived, reply: FastifyReply): Promise<void> {
-    const question = completions.read(request);
-    await completions.serve(request, question, reply.raw);
+    await completions.serve(request, readQuestion(request, { workers, prompts }), reply.raw);
     reply.hijack();
   }
 
@@ -90,7 +94,7 @@ export async function createServer(options: RouterOptions): Promise<FastifyInsta
   app.get('/debug/state', () => state.read());
   app.post<{ Querystring: { kind?: string } }>('/debug/route', (request) => {
     const kind = request.query.kind === 'text' ? 'text' : 'chat';
-    return state.explain(completions.read(arrived(kind, request)));
+    return state.explain(readQuestion(arrived(kind, request), { workers, prompts }));
   });
   app.get('/', (_request, reply) => reply.type('text/html').send(page));
 
@@ -108,16 +112,17 @@ function arrived(kind: Arrived['kind'], { headers, body }: FastifyRequest): Arri
   return { kind, headers, raw: (body as Buffer | undefined) ?? Buffer.alloc(0) };
 }
 
-function toOpenAi(error: unknown, maxBodyBytes: number, { log }: FastifyInstance): OpenAiError {
-  if (error instanceof OpenAiError) return error;
-  const { code, statusCode, message } = error as { code?: string; statusCode?: number; message: string };
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge(maxBodyBytes);
+/** Whatever goes wrong is answered as the OpenAI API would, also where Fastify refuses a body or a path. */
+function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const told = error instanceof OpenAiError ? error : translate(error as FastifyError, request);
+  if (told.retryAfterS !== undefined) reply.header('retry-after', told.retryAfterS);
+  reply.code(told.status).send(told.body());
+}
+
+function translate(error: FastifyError, { routeOptions, log }: FastifyRequest): OpenAiError {
+  const { code, statusCode, message } = error;
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge(routeOptions.bodyLimit!);
   if (statusCode !== undefined && statusCode < 500) return new OpenAiError(statusCode, message);
   log.error(error);
   return internalError('The router failed; its log says why.');
-}
-
-function answerError(error: OpenAiError, reply: FastifyReply): FastifyReply {
-  if (error.retryAfterS !== undefined) reply.header('retry-after', error.retryAfterS);
-  return reply.code(error.status).send(error.body());
 }

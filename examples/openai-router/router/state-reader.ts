@@ -1,8 +1,8 @@
-import type { Question } from './completions.js';
 import type { Journal } from './journal.js';
+import type { Question } from './question.js';
 import type { KnownResidency } from './residency.js';
 import type { StateOfRouter, StateOfWorker } from './state.js';
-import type { WorkerHealth, Workers } from './workers.js';
+import { noneIsUp, type WorkerHealth, type Workers } from './workers.js';
 
 export interface StateSources {
   readonly residency: KnownResidency;
@@ -37,19 +37,20 @@ export class StateReader {
     };
   }
 
-  /** Where this request would go now, and why; and what the index says of its prompt. Changes nothing. */
-  explain({ session, tokens, namespace }: Question) {
-    const { router } = this.#sources.residency;
+  /** Where this request would go now, and why; and what the index says of its prompt. Changes nothing. Throws OpenAiError. */
+  explain({ request, session, tokens, namespace }: Question) {
+    const { workers, residency } = this.#sources;
+    const { router } = residency;
+    if (workers.all().every(({ status }) => status === 'down')) throw noneIsUp();
+    const prompt = { tokens, ...(namespace && { namespace }) };
     return {
       session,
       tokens: tokens.length,
       blocks: Math.floor(tokens.length / router.blockSize),
-      explanation: router.explain({
-        tokens,
-        ...(session !== undefined && { session }),
-        ...(namespace && { namespace }),
-      }),
-      index: router.index.explain({ tokens, ...(namespace && { namespace }) }),
+      /** If it goes to one of these, another one gets the request. */
+      withoutModel: workers.without(request.model),
+      explanation: router.explain({ ...prompt, ...(session !== undefined && { session }) }),
+      index: router.index.explain(prompt),
     };
   }
 

@@ -1,6 +1,8 @@
 import type { Router, RouterWorkerOptions } from 'kvidx';
 import { type Dispatcher, request } from 'undici';
+import { type OpenAiError, overloaded } from '../openai/errors.js';
 import type { WorkerPlace } from './options.js';
+import { troubleOf } from './upstream.js';
 
 /** A worker that answers /health wrongly, or not at all, so many times in a row is down; one that refuses connections is at once. */
 const STRIKES = 3;
@@ -70,6 +72,14 @@ export class Workers {
     return this.#workers.find((worker) => worker.name === name)!.url;
   }
 
+  /** One that is up serves it, or one did that is down, and may come back. True while none was ever up: nobody knows. */
+  knows(model: string): boolean {
+    return (
+      this.#workers.every(({ models }) => models.size === 0) ||
+      this.without(model).length < this.#workers.length
+    );
+  }
+
   /** Of all workers that are up, or where none is, of those that were. */
   models(): readonly string[] {
     return [...new Set(this.#known().flatMap(({ models }) => [...models.keys()]))];
@@ -108,17 +118,17 @@ export class Workers {
   async #look(worker: Watched): Promise<void> {
     try {
       await this.#get(worker, '/health');
-      if (worker.status === 'down') worker.models = readModels(await this.#get(worker, '/v1/models'));
+      worker.models = readModels(await this.#get(worker, '/v1/models')); // adapters come and go
       if (this.#isClosed) return;
       worker.strikes = 0;
       if (worker.status === 'down') this.#join(worker);
     } catch (error) {
       if (this.#isClosed) return;
-      const { code, message } = error as NodeJS.ErrnoException;
       worker.strikes++;
-      worker.reason = code === 'ECONNREFUSED' ? 'refuses connections' : message;
-      if (worker.status === 'up' && (code === 'ECONNREFUSED' || worker.strikes >= STRIKES))
-        this.#fail(worker);
+      const isGone = (error as NodeJS.ErrnoException).code === 'ECONNREFUSED';
+      if (worker.status === 'up' && !isGone && worker.strikes < STRIKES) return;
+      worker.reason = error instanceof WrongAnswer ? error.message : troubleOf(error);
+      if (worker.status === 'up') this.#fail(worker);
     }
   }
 
@@ -129,7 +139,7 @@ export class Workers {
       bodyTimeout: HEALTH_TIMEOUT_MS,
     });
     const text = await body.text();
-    if (statusCode !== 200) throw new Error(`answers ${path} with ${statusCode}`);
+    if (statusCode !== 200) throw new WrongAnswer(`answers ${path} with ${statusCode}`);
     return text;
   }
 
@@ -147,12 +157,24 @@ export class Workers {
   }
 }
 
+/** It may come back soon. */
+export function noneIsUp(): OpenAiError {
+  return overloaded('No worker that serves this model is up.', 1);
+}
+
+/** A worker answered, but not as one that is up does. */
+class WrongAnswer extends Error {
+  override readonly name = 'WrongAnswer';
+}
+
 /** As vLLM and SGLang answer /v1/models: an adapter names its `parent`. */
 function readModels(text: string): Map<string, string | undefined> {
-  const { data } = JSON.parse(text) as { data?: { id?: unknown; parent?: unknown }[] };
-  if (!Array.isArray(data)) throw new Error('answers /v1/models without a list of models');
-  const models = data.map(
-    ({ id, parent }) => [String(id), typeof parent === 'string' ? parent : undefined] as const,
-  );
-  return new Map(models);
+  try {
+    const { data } = JSON.parse(text) as { data: { id: unknown; parent?: unknown }[] };
+    return new Map(
+      data.map(({ id, parent }) => [String(id), typeof parent === 'string' ? parent : undefined]),
+    );
+  } catch {
+    throw new WrongAnswer('answers /v1/models without a list of models');
+  }
 }
