@@ -147,7 +147,7 @@ export class Completions {
     // A session's refusals keep it from a worker for a while; a connection that breaks says nothing of the session.
     if (error.failure !== 'cut' && !isAnswered) router.onReject(requestId);
     router.onError(requestId);
-    if (error.failure !== 'refused') workers.suspect(worker);
+    if (error.failure !== 'refused') void workers.suspect(worker);
     if (!isAnswered) return error;
     const cause = worded(error, worker);
     entry.ended('failed', cause.message);

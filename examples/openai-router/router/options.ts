@@ -86,6 +86,9 @@ function collectPlace(text: string, before: readonly WorkerPlace[] = []): Worker
     given.set(key!, value);
   }
   const { name = `w${before.length}`, events, replay } = Object.fromEntries(given);
+  if (!/^[!-~]+$/.test(name)) {
+    throw new InvalidArgumentError(`The name "${name}" does not fit into an HTTP header.`);
+  }
   if (before.some((place) => place.name === name)) {
     throw new InvalidArgumentError(`Two workers are named ${name}.`);
   }
@@ -97,8 +100,8 @@ function collectPlace(text: string, before: readonly WorkerPlace[] = []): Worker
 
 function origin(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol) || url.pathname !== '/') {
-    throw new InvalidArgumentError(`"${text}" is not of the form http://host:port`);
+  if (!url || !/^https?:$/.test(url.protocol) || url.href !== `${url.origin}/`) {
+    throw new InvalidArgumentError(`"${text}" is not of the form http://host:port.`);
   }
   return url.origin;
 }

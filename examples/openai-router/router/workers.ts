@@ -95,9 +95,9 @@ export class Workers {
     return this.#workers.filter(({ models }) => !models.has(model)).map(({ name }) => name);
   }
 
-  /** It failed a request: look at it now. */
-  suspect(name: string): void {
-    void this.#check(this.#workers.find((worker) => worker.name === name)!);
+  /** It failed a request: it is looked at now. */
+  suspect(name: string): Promise<void> {
+    return this.#check(this.#workers.find((worker) => worker.name === name)!);
   }
 
   #known(): readonly Watched[] {

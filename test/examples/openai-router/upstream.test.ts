@@ -1,0 +1,257 @@
+import { createServer } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Agent } from 'undici';
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  callWorker,
+  type Failure,
+  type UpstreamCall,
+  UpstreamFailure,
+} from '../../../examples/openai-router/router/upstream.js';
+import { stubWorker, until } from './router-support.js';
+import {
+  type AnswerOf,
+  begun,
+  DONE,
+  EVENT_STREAM,
+  event,
+  refusing,
+  type StubWorker,
+  whole,
+} from './stub-worker.js';
+
+const agents: Agent[] = [];
+afterEach(() => Promise.all(agents.splice(0).map((agent) => agent.destroy())));
+
+async function open(answer?: AnswerOf) {
+  const worker = await stubWorker(answer && { answer });
+  return { worker, ...call(worker.url) };
+}
+
+function call(url: string, given: Partial<UpstreamCall> = {}) {
+  const dispatcher = new Agent({ connect: { timeout: 2000 } });
+  agents.push(dispatcher);
+  const controller = new AbortController();
+  const answer = (more: Partial<UpstreamCall> = {}) =>
+    callWorker({
+      dispatcher,
+      url: `${url}/v1/chat/completions`,
+      headers: { 'content-type': 'application/json' },
+      body: Buffer.from('{"stream":true}'),
+      controller,
+      firstByteMs: 20_000,
+      idleMs: 20_000,
+      ...given,
+      ...more,
+    });
+  return { controller, answer };
+}
+
+async function textOf({ pieces }: { pieces: AsyncIterable<Buffer> }): Promise<string[]> {
+  const texts: string[] = [];
+  for await (const piece of pieces) texts.push(piece.toString());
+  return texts;
+}
+
+async function failureOf(promise: Promise<unknown>): Promise<{ failure: Failure; message: string }> {
+  const error = await promise.then(
+    () => expect.fail('it did not fail'),
+    (thrown) => thrown,
+  );
+  expect(error).toBeInstanceOf(UpstreamFailure);
+  return error;
+}
+
+/** The worker sees the end of its only request. */
+const seenBy = (worker: StubWorker) => worker.arrivals[0]!.closed;
+
+describe('an answer of a worker', () => {
+  it('begins with its first whole event, and goes on by whole events, whatever pieces they came in', async () => {
+    const stream = [event('héllo ☃'), event('b'), event('c'), DONE].join('').replaceAll('\n', '\r\n');
+    const bytes = Buffer.from(stream);
+    const { answer } = await open(async (arrival) => {
+      await begun(arrival, '');
+      for (let i = 0; i < bytes.length; i += 7)
+        await new Promise((sent) => arrival.response.write(bytes.subarray(i, i + 7), sent));
+      arrival.response.end();
+    });
+    const { status, contentType, pieces } = await answer();
+    expect([status, contentType]).toEqual([200, EVENT_STREAM['content-type']]);
+    const texts = await textOf({ pieces });
+    expect(texts.join('')).toBe(stream);
+    for (const text of texts) expect(text.endsWith('\r\n\r\n')).toBe(true);
+  });
+
+  it('comes in one piece where it is no stream', async () => {
+    const { answer } = await open(whole);
+    const { contentType, pieces } = await answer();
+    expect(contentType).toBe('application/json');
+    const texts = await textOf({ pieces });
+    expect(texts).toHaveLength(1);
+    expect(JSON.parse(texts[0]!)).toMatchObject({ usage: { total_tokens: 12 } });
+  });
+
+  it('may end with a last event that nothing stands behind', async () => {
+    const { answer } = await open(({ response }) =>
+      response.writeHead(200, EVENT_STREAM).end(`${event('a')}data: [DONE]`),
+    );
+    expect((await textOf(await answer())).join('')).toBe(`${event('a')}data: [DONE]`);
+  });
+
+  it('is relayed as it is where it refuses the request', async () => {
+    const { answer } = await open(refusing(400));
+    const { status, pieces } = await answer();
+    expect(status).toBe(400);
+    expect((await textOf({ pieces })).join('')).toContain('no: 400');
+  });
+});
+
+describe('a worker that does not answer', () => {
+  it.each<[string, number, object, Failure, number | undefined]>([
+    ['429', 429, { 'retry-after': '7' }, 'refused', 7],
+    ['503', 503, {}, 'refused', undefined],
+    ['503 until some day', 503, { 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' }, 'refused', undefined],
+    ['500', 500, {}, 'error', undefined],
+    ['502', 502, { 'retry-after': '7' }, 'error', 7],
+  ])('says why: %s', async (_, status, headers, failure, retryAfterS) => {
+    const { answer } = await open(refusing(status, headers as Record<string, string>));
+    const message = `answered ${status}: no: ${status}`;
+    expect(await failureOf(answer())).toMatchObject({ failure, message, retryAfterS });
+  });
+
+  it('and says so at length is cut short', async () => {
+    const { answer } = await open(({ response }) => response.writeHead(500).end('<p>'.repeat(10_000)));
+    const { message } = await failureOf(answer());
+    expect(message).toMatch(/^answered 500: <p><p>/);
+    expect(message.length).toBeLessThan(400);
+  });
+
+  it('refuses connections, or takes none', async () => {
+    const { worker, answer } = await open();
+    await worker.stop();
+    expect(await failureOf(answer())).toMatchObject({ failure: 'cut', message: 'refuses connections' });
+  });
+
+  it('breaks off before anything whole has come', async () => {
+    const halves = ['', 'data: {"half'];
+    for (const half of halves) {
+      const { answer } = await open(async (arrival) => {
+        await begun(arrival, half);
+        arrival.response.destroy();
+      });
+      expect(await failureOf(answer())).toMatchObject({ failure: 'cut' });
+    }
+    const { answer } = await open(({ response }) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': 1000 });
+      response.write('{"choices":[', () => response.destroy());
+    });
+    expect(await failureOf(answer())).toMatchObject({ failure: 'cut' });
+  });
+
+  it('speaks another language', async () => {
+    const server = createServer((socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n'));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number };
+    const { failure, message } = await failureOf(call(`http://127.0.0.1:${port}`).answer());
+    server.close();
+    expect([failure, message]).toEqual(['cut', expect.stringMatching(/^cut the connection \(/)]);
+  });
+
+  it.each<[string, AnswerOf]>([
+    ['nothing', () => {}],
+    ['only its headers', (arrival) => begun(arrival, '')],
+    ['half an event', (arrival) => begun(arrival, 'data: {')],
+    ['half of one piece', ({ response }) => response.write('{"choices":[')],
+    ['half a refusal', ({ response }) => response.writeHead(500).write('{"error":')],
+  ])('is given up after a time, and sees it: %s', async (_, silent) => {
+    const { worker, answer } = await open(silent);
+    const { failure, message } = await failureOf(answer({ firstByteMs: 50 }));
+    expect([failure, message]).toEqual(['silent', 'did not answer within 50 ms']);
+    await seenBy(worker);
+  });
+});
+
+describe('a worker that fails in the middle of its answer', () => {
+  it('is given up when it is silent, and sees it', async () => {
+    const { worker, answer } = await open((arrival) => begun(arrival, event('a')));
+    const { pieces } = await answer({ idleMs: 50 });
+    const { failure, message } = await failureOf(textOf({ pieces }));
+    expect([failure, message]).toEqual(['silent', 'was silent in the middle of its answer for 50 ms']);
+    await seenBy(worker);
+  });
+
+  it('is not taken for silent while nobody reads', async () => {
+    const { worker, answer } = await open((arrival) => begun(arrival, event('a')));
+    const { pieces } = await answer({ idleMs: 50 });
+    const reader = pieces[Symbol.asyncIterator]();
+    expect((await reader.next()).value.toString()).toBe(event('a'));
+    worker.arrivals[0]!.response.end(event('b') + DONE);
+    await pause(100);
+    expect((await reader.next()).value.toString()).toBe(event('b') + DONE);
+    expect((await reader.next()).done).toBe(true);
+  });
+
+  it.each<[string, string, 'destroy' | 'end']>([
+    ['dies', '', 'destroy'],
+    ['dies within an event', 'data: {"half', 'destroy'],
+    ['ends without [DONE]', '', 'end'],
+    ['ends within an event', 'data: {"half', 'end'],
+  ])('is told by a failure behind its last whole event: %s', async (_, half, end) => {
+    const { answer } = await open(async (arrival) => {
+      await begun(arrival, event('a') + half);
+      arrival.response[end]();
+    });
+    const given: string[] = [];
+    const { pieces } = await answer();
+    const { failure } = await failureOf(
+      (async () => {
+        for await (const piece of pieces) given.push(piece.toString());
+      })(),
+    );
+    expect(failure).toBe('cut');
+    expect(given.join('')).toBe(event('a'));
+  });
+
+  it('is given up where an event never ends', async () => {
+    const { worker, answer } = await open(async (arrival) => {
+      await begun(arrival, event('a'));
+      const piece = 'x'.repeat(2 ** 20);
+      while (!arrival.response.destroyed) await new Promise((sent) => arrival.response.write(piece, sent));
+    });
+    const { pieces } = await answer();
+    expect(await failureOf(textOf({ pieces }))).toMatchObject({
+      failure: 'error',
+      message: /more than 8388608 bytes/,
+    });
+    await seenBy(worker);
+  });
+});
+
+describe('an abort', () => {
+  const reason = new Error('enough');
+
+  it('before the first byte is thrown with its reason, and the worker sees it', async () => {
+    const { worker, answer, controller } = await open(() => {});
+    const asked = answer();
+    await until('the request is there', () => worker.arrivals.length > 0);
+    controller.abort(reason);
+    await expect(asked).rejects.toBe(reason);
+    await seenBy(worker);
+  });
+
+  it('in the middle of an answer as well', async () => {
+    const { worker, answer, controller } = await open((arrival) => begun(arrival, event('a')));
+    const { pieces } = await answer();
+    const reading = textOf({ pieces });
+    controller.abort(reason);
+    await expect(reading).rejects.toBe(reason);
+    await seenBy(worker);
+  });
+
+  it('before the call sends nothing', async () => {
+    const { worker, answer, controller } = await open();
+    controller.abort(reason);
+    await expect(answer()).rejects.toBe(reason);
+    expect(worker.arrivals).toHaveLength(0);
+  });
+});
