@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { invalidRequest } from './errors.js';
+import { invalidRequest, type OpenAiError } from './errors.js';
 
 /** What a router and a worker need of a request; whatever else is in its body is the engine's business. */
 export interface CompletionRequest {
@@ -60,17 +60,14 @@ function readChat(body: Fields): ChatPrompt {
     readMessage(message, `messages[${i}]`),
   );
   if (messages.length === 0) throw invalidRequest("'messages' must hold at least one message.", 'messages');
-  const tools = optional(body.tools, 'tools', array)?.map((tool, i) =>
-    json(object(tool, `tools[${i}]`), `tools[${i}]`),
-  );
-  return { messages, tools };
+  return { messages, tools: optional(body.tools, 'tools', jsonObjects) };
 }
 
 function readMessage(value: unknown, param: string): Message {
   const message = object(value, param);
   const role = name(message.role, `${param}.role`);
   const sender = optional(message.name, `${param}.name`, shortText);
-  const toolCalls = optional(message.tool_calls, `${param}.tool_calls`, array);
+  const toolCalls = optional(message.tool_calls, `${param}.tool_calls`, jsonObjects) ?? [];
   const toolCallId = optional(message.tool_call_id, `${param}.tool_call_id`, shortText);
   // An assistant that only calls tools has no content.
   const silent = role === 'assistant' && (message.content === null || message.content === undefined);
@@ -78,7 +75,7 @@ function readMessage(value: unknown, param: string): Message {
     role,
     content: silent ? '' : readContent(message.content, `${param}.content`),
     ...(sender !== undefined && { name: sender }),
-    ...(toolCalls !== undefined && { toolCalls: json(toolCalls, `${param}.tool_calls`) }),
+    ...(toolCalls.length > 0 && { toolCalls: `[${toolCalls}]` }),
     ...(toolCallId !== undefined && { toolCallId }),
   };
 }
@@ -93,32 +90,30 @@ function readPart(value: unknown, param: string): string {
   const part = object(value, param);
   const type = name(part.type, `${param}.type`);
   if (type === 'text') return text(part.text, `${param}.text`);
-  // The payload lies under the name of the type: {type: 'image_url', image_url: {url}}. What lies beside it, such as a
-  // mark for caching, may change from turn to turn.
+  // What it carries lies under the name of its type: {type: 'image_url', image_url: {url}}. What lies beside that, such
+  // as a mark for caching, may change from turn to turn.
   const payload = Object.hasOwn(part, type) ? part[type] : undefined;
-  if (payload === null || payload === undefined)
-    throw mustBe('the payload of its part', payload, `${param}.${type}`);
-  const digest = createHash('sha256')
-    .update(json(payload, `${param}.${type}`))
-    .digest('hex');
-  return `<|${type}:${digest}|>`;
+  const field = `${param}.${type}`;
+  if (payload === undefined || payload === null)
+    throw mustBe(`what a part of type '${type}' carries`, payload, field);
+  return `<|${type}:${createHash('sha256').update(json(payload, field)).digest('hex')}|>`;
 }
 
 function readText(prompt: unknown): string | readonly number[] {
-  // A list of one prompt is that prompt.
-  const [first, ...more] = Array.isArray(prompt) && typeof prompt[0] !== 'number' ? prompt : [prompt];
-  if (more.length > 0)
+  const prompts = Array.isArray(prompt) && typeof prompt[0] !== 'number' ? prompt : [prompt];
+  if (prompts.length > 1)
     throw invalidRequest(
-      `'prompt' holds ${more.length + 1} prompts; send each in a request of its own.`,
+      `'prompt' holds ${prompts.length} prompts; send each in a request of its own.`,
       'prompt',
     );
-  if (typeof first !== 'string' && !Array.isArray(first))
-    throw mustBe('a string or an array of token ids', first, 'prompt');
-  if (first.length === 0) throw invalidRequest("'prompt' is empty.", 'prompt');
-  if (typeof first === 'string') return first;
-  const bad = first.findIndex((id) => !Number.isInteger(id) || id < 0 || id > MAX_TOKEN_ID);
-  if (bad >= 0) throw mustBe(`an integer from 0 to ${MAX_TOKEN_ID}`, first[bad], `prompt[${bad}]`);
-  return first;
+  const only: unknown = prompts.length === 0 ? '' : prompts[0];
+  if (only === '' || (Array.isArray(only) && only.length === 0))
+    throw invalidRequest("'prompt' is empty.", 'prompt');
+  if (typeof only === 'string') return only;
+  if (!Array.isArray(only)) throw mustBe('a string or an array of token ids', only, 'prompt');
+  const bad = only.findIndex((id) => !Number.isInteger(id) || id < 0 || id > MAX_TOKEN_ID);
+  if (bad >= 0) throw mustBe(`an integer from 0 to ${MAX_TOKEN_ID}`, only[bad], `prompt[${bad}]`);
+  return only;
 }
 
 /** As the OpenAI API does, `null` means: not given. */
@@ -173,6 +168,10 @@ function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+function jsonObjects(value: unknown, param: string): string[] {
+  return array(value, param).map((item, i) => json(object(item, `${param}[${i}]`), `${param}[${i}]`));
+}
+
 /** `JSON.parse` takes any depth, `JSON.stringify` runs out of stack at some. */
 function json(value: unknown, param: string): string {
   try {
@@ -182,14 +181,14 @@ function json(value: unknown, param: string): string {
   }
 }
 
-function mustBe(expected: string, value: unknown, param: string) {
-  const given =
-    value === undefined
-      ? 'nothing'
-      : value === null
-        ? 'null'
-        : Array.isArray(value)
-          ? 'an array'
-          : typeof value;
-  return invalidRequest(`'${param}' must be ${expected}, not ${given}.`, param);
+function mustBe(expected: string, value: unknown, param: string): OpenAiError {
+  const trouble =
+    value === undefined ? `is missing: it must be ${expected}` : `must be ${expected}, not ${kindOf(value)}`;
+  return invalidRequest(`'${param}' ${trouble}.`, param);
+}
+
+function kindOf(value: unknown): string {
+  if (typeof value === 'string') return 'a string';
+  if (Array.isArray(value)) return 'an array';
+  return typeof value === 'object' && value !== null ? 'an object' : `${value}`;
 }
