@@ -1,0 +1,136 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import { chat, openRouter, stubWorkers, type TestedRouter, until } from './router-support.js';
+import { type AnswerOf, begun, DONE, event, refusing } from './stub-worker.js';
+
+const stalls: AnswerOf = () => {};
+const BODY = chat('Hello.', { stream: true });
+
+/** A client that reads only when it is told to. */
+async function ask(router: TestedRouter): Promise<IncomingMessage> {
+  const asking = request(`${router.url}/v1/chat/completions`, { method: 'POST' });
+  asking.end(JSON.stringify(BODY));
+  const [response] = await once(asking, 'response');
+  return response;
+}
+
+/** Writes as long as somebody takes it; `sent` are the bytes that were taken. */
+function endless() {
+  const text = event('x'.repeat(65_536));
+  const told = { sent: 0 };
+  const answer: AnswerOf = async (arrival) => {
+    await begun(arrival, '');
+    const { response } = arrival;
+    while (!response.destroyed) {
+      if (!response.write(text)) await Promise.race([once(response, 'drain'), arrival.closed]);
+      told.sent += text.length;
+    }
+  };
+  return { told, answer };
+}
+
+describe('a client that hangs up', () => {
+  it('before the first byte ends its request at the worker, and nothing is tried again', async () => {
+    const workers = await stubWorkers(stalls, undefined);
+    const router = await openRouter(workers);
+    const controller = new AbortController();
+    const asked = router.post(BODY, { signal: controller.signal });
+    await until('it is there', () => workers[0]!.arrivals.length === 1);
+    expect(router.stats()).toMatchObject({ requests: 1, workers: [{ numRequests: 1 }, { numRequests: 0 }] });
+    controller.abort();
+    await expect(asked).rejects.toThrow();
+    await workers[0]!.arrivals[0]!.closed;
+    const { totals, decisions } = await router.settled();
+    expect(totals).toMatchObject({ requests: 1, abandoned: 1, retries: 0 });
+    expect(decisions).toMatchObject([{ outcome: 'abandoned', error: 'the client hung up' }]);
+    expect(workers[1]!.arrivals).toHaveLength(0);
+  });
+
+  it('while another worker is tried ends that', async () => {
+    const workers = await stubWorkers(refusing(503), stalls, undefined);
+    const router = await openRouter(workers);
+    const controller = new AbortController();
+    const asked = router.post(BODY, { signal: controller.signal });
+    await until('it is there', () => workers[1]!.arrivals.length === 1);
+    controller.abort();
+    await expect(asked).rejects.toThrow();
+    await workers[1]!.arrivals[0]!.closed;
+    expect((await router.settled()).decisions).toMatchObject([{ outcome: 'abandoned', attempts: 2 }]);
+    expect(workers[2]!.arrivals).toHaveLength(0);
+  });
+
+  it('in the middle of a stream ends it at the worker', async () => {
+    const [worker] = await stubWorkers((arrival) => begun(arrival, event('a')));
+    const router = await openRouter([worker!]);
+    const stream = await router.client.chat.completions.create({
+      model: 'm',
+      messages: [{ role: 'user', content: 'Hello.' }],
+      stream: true,
+    });
+    for await (const { choices } of stream) {
+      expect(choices[0]!.delta.content).toBe('a');
+      break; // which hangs up
+    }
+    await worker!.arrivals[0]!.closed;
+    expect((await router.settled()).totals).toMatchObject({ abandoned: 1, finished: 0, failed: 0 });
+  });
+
+  it('in the middle of an endless stream ends it as well', async () => {
+    const { answer } = endless();
+    const [worker] = await stubWorkers(answer);
+    const router = await openRouter([worker!]);
+    const response = await ask(router);
+    await once(response, 'data');
+    response.destroy();
+    await worker!.arrivals[0]!.closed;
+    expect((await router.settled()).totals).toMatchObject({ abandoned: 1 });
+  });
+
+  it('is no trouble to the others', async () => {
+    const [worker] = await stubWorkers(({ body, response }) => {
+      if (body.user === 'stays') response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+    });
+    const router = await openRouter([worker!]);
+    const controller = new AbortController();
+    const gone = Array.from({ length: 20 }, () => router.post(BODY, { signal: controller.signal }));
+    await until('they are there', () => worker!.arrivals.length === 20);
+    controller.abort();
+    await Promise.allSettled(gone);
+    expect((await router.post(chat('Hello.', { user: 'stays' }))).status).toBe(200);
+    expect((await router.settled()).totals).toMatchObject({ abandoned: 20, finished: 1 });
+  });
+});
+
+describe('a client that does not read', () => {
+  it('is given up, and so is its request at the worker; what it did not take is not kept', async () => {
+    const { answer, told } = endless();
+    const [worker] = await stubWorkers(answer);
+    const router = await openRouter([worker!], { idleMs: 500 });
+    const response = await ask(router);
+    await worker!.arrivals[0]!.closed;
+    await expect(buffer(response)).rejects.toThrow('aborted');
+    expect(response.complete).toBe(false);
+    const { decisions } = await router.settled();
+    expect(decisions).toMatchObject([{ outcome: 'abandoned', error: 'the client did not read for 500 ms' }]);
+    // Buffers of four sockets and little more: what the kernel grants them is the most of it.
+    expect(told.sent).toBeLessThan(64 * 2 ** 20);
+  });
+
+  it('for a while gets all of it', async () => {
+    const texts = Array.from({ length: 100 }, (_, i) => event(`${i}`.repeat(30_000)));
+    const [worker] = await stubWorkers(async (arrival) => {
+      await begun(arrival, '');
+      arrival.response.end(texts.join('') + DONE);
+    });
+    const router = await openRouter([worker!]);
+    const response = await ask(router);
+    await until('the router waits for it', () => router.stats().workers[0]!.ongoingDecodeTokens > 0);
+    response.setEncoding('utf8');
+    let given = '';
+    for await (const text of response) given += text;
+    expect(given).toBe(texts.join('') + DONE);
+    expect((await router.settled()).totals).toMatchObject({ finished: 1 });
+  });
+});
