@@ -11,7 +11,7 @@ const ENTRY_BYTES = 200;
 /**
  * Prompts as tokens, piece by piece, each piece encoded by itself:
  *
- *   [tools] { <|im_start|>role\n | content | <|im_end|>\n } … <|im_start|>assistant\n
+ *   [tools] { <|im_start|>role\n | content | [tool calls] | <|im_end|>\n } … <|im_start|>assistant\n
  *
  * No token reaches over the end of a piece, so that a longer history extends a shorter one token by token, the answer
  * included. An engine that renders its chat template to one text and encodes that may differ by a token at a seam.
@@ -67,7 +67,6 @@ function piecesOf({ tools, messages }: ChatPrompt): string[] {
 
 function messagePieces({ role, name, toolCallId, content, toolCalls }: Message): string[] {
   const head = [role, name, toolCallId].filter((part) => part !== undefined).join(' ');
-  const pieces = [`<|im_start|>${head}\n`, content, MESSAGE_END];
-  if (toolCalls !== undefined) pieces.splice(2, 0, `\n<|tool_calls|>${toolCalls}`);
-  return pieces;
+  const calls = toolCalls === undefined ? [] : [`\n<|tool_calls|>${toolCalls}`];
+  return [`<|im_start|>${head}\n`, content, ...calls, MESSAGE_END];
 }
