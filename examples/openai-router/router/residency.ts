@@ -1,5 +1,13 @@
-import { EventFeed, KvidxError, Router, redisTransport, SketchSubscriber, ZmqSubscriber } from 'kvidx';
-import type { RouterOptions } from './options.js';
+import {
+  createPolicy,
+  EventFeed,
+  KvidxError,
+  Router,
+  redisTransport,
+  SketchSubscriber,
+  ZmqSubscriber,
+} from 'kvidx';
+import type { RouterOptions, WorkerPlace } from './options.js';
 import type { StateOfWorker } from './state.js';
 
 /** Sketches come every second: one that is older than this counts for less. */
@@ -14,6 +22,8 @@ export interface KnownResidency {
   ageMs(worker: string): number | undefined;
   /** What is wrong with what it tells. */
   degraded(worker: string): string | undefined;
+  /** It went down: nothing of what it told counts until it tells it again. */
+  lost(worker: string): void;
   close(): Promise<void>;
 }
 
@@ -24,7 +34,8 @@ type Options = Pick<RouterOptions, 'worker' | 'policy' | 'blockSize' | 'sketch'>
  * where they are, and else estimates from what it sent them.
  */
 export async function openResidency(options: Options, warn: (text: string) => void): Promise<KnownResidency> {
-  const { worker: places, policy, blockSize } = options;
+  const { worker: places, blockSize } = options;
+  const policy = createPolicy(options.policy); // a wrong one throws before there is anything to close
   const sketches = options.sketch === undefined ? undefined : await followSketches(options, warn);
   const router = new Router({
     policy,
@@ -37,14 +48,13 @@ export async function openResidency(options: Options, warn: (text: string) => vo
     onError: ({ message }, worker) => warn(`KV events of ${worker}: ${message}`),
   });
   const subscriber = told.length > 0 ? await ZmqSubscriber.open(feed) : undefined;
-  for (const { name, events, replay } of told) {
+  const follow = ({ name, events, replay }: WorkerPlace) =>
     subscriber!.follow(name, { endpoint: events!, ...(replay !== undefined && { replayEndpoint: replay }) });
-  }
-  const exact = new Set(told.map(({ name }) => name));
+  const exact = new Map(told.map((place) => [place.name, place]));
   const sketchOf = (worker: string) => router.stats().workers.find((each) => each.worker === worker)?.sketch;
   const ranksOf = (worker: string) => feed.stats().filter((rank) => rank.worker === worker);
 
-  return {
+  const known: KnownResidency = {
     router,
     kind: (worker) => (exact.has(worker) ? 'exact' : sketches ? 'sketch' : 'estimate'),
     ageMs(worker) {
@@ -56,12 +66,26 @@ export async function openResidency(options: Options, warn: (text: string) => vo
       if (!exact.has(worker)) return sketchOf(worker)?.degraded;
       return ranksOf(worker).find(({ degraded }) => degraded !== undefined)?.degraded;
     },
+    lost(worker) {
+      const place = exact.get(worker);
+      if (!place) return;
+      subscriber!.unfollow(worker);
+      feed.unfollow(worker);
+      follow(place);
+    },
     async close() {
       await subscriber?.close();
       router.close();
       await sketches?.close();
     },
   };
+  try {
+    for (const place of told) follow(place);
+  } catch (error) {
+    await known.close();
+    throw error;
+  }
+  return known;
 }
 
 async function followSketches({ sketch, blockSize }: Options, warn: (text: string) => void) {

@@ -43,14 +43,11 @@ export async function openRouter(
   workers: readonly { readonly url: string }[],
   options: Partial<RouterOptions> = {},
 ): Promise<TestedRouter> {
-  const joins = vi.spyOn(Router.prototype, 'addWorker');
-  const server = await createServer({
+  const { server, router } = await create({
     ...DEFAULTS,
     worker: workers.map(({ url }, i) => ({ name: `w${i}`, url })),
     ...options,
   });
-  const [router] = joins.mock.contexts as Router[]; // it is its own: whoever joins it shows it
-  joins.mockRestore();
   const close = () => server.close();
   onTestFinished(close);
   const url = await server.listen({ host: '127.0.0.1', port: 0 });
@@ -59,7 +56,7 @@ export async function openRouter(
     url,
     client: new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 }),
     state,
-    stats: () => router!.stats(),
+    stats: () => router.stats(),
     post: (body, { path = '/v1/chat/completions', headers, signal } = {}) =>
       fetch(url + path, {
         method: 'POST',
@@ -68,8 +65,8 @@ export async function openRouter(
         ...(signal && { signal }),
       }),
     async settled() {
-      await until('all requests have ended', () => router!.stats().requests === 0);
-      for (const { worker, ...load } of router!.stats().workers) {
+      await until('all requests have ended', () => router.stats().requests === 0);
+      for (const { worker, ...load } of router.stats().workers) {
         expect({ worker, ...load }).toMatchObject({
           worker,
           routed: 0,
@@ -86,6 +83,17 @@ export async function openRouter(
     },
     close,
   };
+}
+
+/** The router is its server's own: the workers that join it show it. */
+async function create(options: RouterOptions) {
+  const joins = vi.spyOn(Router.prototype, 'addWorker');
+  try {
+    const server = await createServer(options);
+    return { server, router: joins.mock.contexts[0] as Router };
+  } finally {
+    joins.mockRestore();
+  }
 }
 
 /** Stub workers, which end with the test, each with its answer or the usual one. */
