@@ -52,8 +52,8 @@ export async function createServer(options: RouterOptions): Promise<FastifyInsta
     onChange: ({ name, status, reason }, lost) => {
       if (status === 'up') return app.log.info(`${name} is up`);
       app.log.warn(`${name} is down: it ${reason}; ${lost.length} requests were under way there`);
-      residency.lost(name);
       completions.lost(lost, `went down: it ${reason}`);
+      residency.lost(name);
     },
   });
   const metrics: Metrics = new Metrics(() => state.read());

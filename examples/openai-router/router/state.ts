@@ -47,7 +47,7 @@ export interface StateOfWorker {
   readonly requests: number;
   readonly promptTokens: number;
   readonly expectedTokens: number;
-  /** As the router knows them. Undefined: a sketch does not tell. */
+  /** As the router knows them. Undefined: it was never up. */
   readonly residentBlocks?: number;
   /** Since the worker told last what it holds. Undefined: nothing was told, or the router estimates. */
   readonly residencyAgeMs?: number;
