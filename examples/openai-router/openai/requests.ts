@@ -33,7 +33,7 @@ export interface Message {
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Sessions, models and roles are kept and compared: nobody gets to make them large. */
-const MAX_NAME_CHARS = 512;
+export const MAX_NAME_CHARS = 512;
 const MAX_TOKEN_ID = 2 ** 32 - 1;
 
 export function readCompletion(kind: 'chat' | 'text', body: unknown): CompletionRequest {

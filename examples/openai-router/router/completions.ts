@@ -4,7 +4,7 @@ import type { Decision, Router } from 'kvidx';
 import type { Dispatcher } from 'undici';
 import { type OpenAiError, overloaded, upstreamFailed, upstreamTimeout } from '../openai/errors.js';
 import type { Entry, Journal } from './journal.js';
-import type { Arrived, Question } from './question.js';
+import type { Question } from './question.js';
 import { Tail } from './sse.js';
 import { type Answer, callWorker, UpstreamFailure } from './upstream.js';
 import { noneIsUp, type Workers } from './workers.js';
@@ -18,7 +18,10 @@ export interface CompletionsOptions {
   readonly workers: Workers;
   readonly journal: Journal;
   readonly dispatcher: Dispatcher;
+  /** Of streams. */
   readonly firstByteMs: number;
+  /** Of answers in one piece. */
+  readonly answerMs: number;
   readonly idleMs: number;
 }
 
@@ -50,7 +53,7 @@ export class Completions {
    * Answers the request. A worker that fails before it answered anything is replaced by another one, each at most once.
    * Throws OpenAiError while nothing is written; later errors end the answer.
    */
-  async serve(arrived: Arrived, question: Question, response: ServerResponse): Promise<void> {
+  async serve(question: Question, response: ServerResponse): Promise<void> {
     const { workers, journal } = this.#options;
     const { request, session, tokens } = question;
     const tried = new Set(workers.without(request.model));
@@ -61,7 +64,7 @@ export class Completions {
       const { worker } = decision;
       tried.add(worker);
       entry.sent(decision);
-      const failure = await this.#attempt(arrived, decision, entry, response);
+      const failure = await this.#attempt(question, decision, entry, response);
       if (!failure) return;
       decision = this.#route(question, tried);
       if (decision) continue;
@@ -78,12 +81,12 @@ export class Completions {
 
   /** Answers why nothing was written, so that another worker may be tried. */
   async #attempt(
-    { kind, headers, raw }: Arrived,
+    { kind, headers, raw, request }: Question,
     { requestId, worker, cachedTokens }: Decision,
     entry: Entry,
     response: ServerResponse,
   ): Promise<UpstreamFailure | undefined> {
-    const { router, workers, dispatcher, firstByteMs, idleMs } = this.#options;
+    const { router, workers, dispatcher, firstByteMs, answerMs, idleMs } = this.#options;
     const controller = new AbortController();
     const hungUp = () => controller.abort(new ClientGone('the client hung up'));
     response.once('close', hungUp);
@@ -97,7 +100,7 @@ export class Completions {
         headers: forwarded(headers, requestId),
         body: raw,
         controller,
-        firstByteMs,
+        firstByteMs: request.stream ? firstByteMs : answerMs,
         idleMs,
       });
       this.#unanswered.delete(requestId);

@@ -20,6 +20,7 @@ export interface RouterOptions {
   readonly tokenizer?: string;
   readonly maxBodyMb: number;
   readonly firstByteMs: number;
+  readonly answerMs: number;
   readonly idleMs: number;
   readonly healthEveryMs: number;
   readonly logLevel: string;
@@ -51,11 +52,12 @@ export function readOptions(argv: readonly string[]): RouterOptions {
     .option('--max-body-mb <number>', 'larger requests are refused', integer(1, 1024), 8)
     .option(
       '--first-byte-ms <ms>',
-      'a worker that is silent for so long is given up',
+      'a worker that begins no stream for so long is given up',
       integer(1, MAX_MS),
       120_000,
     )
-    .option('--idle-ms <ms>', 'the same in the middle of an answer', integer(1, MAX_MS), 30_000)
+    .option('--idle-ms <ms>', 'the same in the middle of a stream', integer(1, MAX_MS), 30_000)
+    .option('--answer-ms <ms>', 'the same for an answer in one piece', integer(1, MAX_MS), 600_000)
     .option('--health-every-ms <ms>', 'how often workers are looked at', integer(10, MAX_MS), 1000)
     .addOption(
       new Option('--log-level <level>', 'what is told on standard error')

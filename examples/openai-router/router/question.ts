@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Namespace } from 'kvidx';
 import { invalidRequest, modelNotFound } from '../openai/errors.js';
 import type { PromptTokenizer } from '../openai/prompt.js';
-import { type CompletionRequest, readCompletion } from '../openai/requests.js';
+import { type CompletionRequest, MAX_NAME_CHARS, readCompletion } from '../openai/requests.js';
 import type { Workers } from './workers.js';
 
 /** A request as it came. */
@@ -13,7 +13,7 @@ export interface Arrived {
 }
 
 /** What is known of a request before it is routed. */
-export interface Question {
+export interface Question extends Arrived {
   readonly request: CompletionRequest;
   readonly session: string | undefined;
   readonly tokens: Uint32Array;
@@ -26,10 +26,10 @@ interface Sources {
 }
 
 const SESSION_HEADER = 'x-session-id';
-const MAX_NAME_CHARS = 512;
 
 /** Throws OpenAiError. */
-export function readQuestion({ kind, headers, raw }: Arrived, { workers, prompts }: Sources): Question {
+export function readQuestion(arrived: Arrived, { workers, prompts }: Sources): Question {
+  const { kind, headers, raw } = arrived;
   const request = readCompletion(kind, parse(raw));
   if (!workers.knows(request.model)) throw modelNotFound(request.model);
   const session = headers[SESSION_HEADER]?.toString() || request.session;
@@ -38,6 +38,7 @@ export function readQuestion({ kind, headers, raw }: Arrived, { workers, prompts
   const salt = request.cacheSalt;
   checkName(salt, "'cache_salt'", 'cache_salt');
   return {
+    ...arrived,
     request,
     session,
     tokens: prompts.tokens(request),

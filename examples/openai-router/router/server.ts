@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs';
 import Fastify, {
-  type FastifyError,
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
   LogController,
 } from 'fastify';
 import { Agent } from 'undici';
-import { internalError, OpenAiError, tooLarge } from '../openai/errors.js';
+import { answerError, answerUnknownPath } from '../openai/http-errors.js';
 import { PromptTokenizer } from '../openai/prompt.js';
 import { loadTokenizer } from '../openai/tokenizer.js';
 import { Completions } from './completions.js';
@@ -58,8 +57,16 @@ export async function createServer(options: RouterOptions): Promise<FastifyInsta
   });
   const metrics: Metrics = new Metrics(() => state.read());
   const journal = new Journal(metrics);
-  const { firstByteMs, idleMs } = options;
-  const completions = new Completions({ router, workers, journal, dispatcher, firstByteMs, idleMs });
+  const { firstByteMs, answerMs, idleMs } = options;
+  const completions = new Completions({
+    router,
+    workers,
+    journal,
+    dispatcher,
+    firstByteMs,
+    answerMs,
+    idleMs,
+  });
   const state = new StateReader({
     residency,
     workers,
@@ -72,14 +79,12 @@ export async function createServer(options: RouterOptions): Promise<FastifyInsta
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   app.setErrorHandler(answerError);
-  app.setNotFoundHandler((request, reply) =>
-    answerError(new OpenAiError(404, `There is no ${request.method} ${request.url} here.`), request, reply),
-  );
+  app.setNotFoundHandler(answerUnknownPath);
 
   app.post('/v1/chat/completions', (request, reply) => complete(arrived('chat', request), reply));
   app.post('/v1/completions', (request, reply) => complete(arrived('text', request), reply));
   async function complete(request: Arrived, reply: FastifyReply): Promise<void> {
-    await completions.serve(request, readQuestion(request, { workers, prompts }), reply.raw);
+    await completions.serve(readQuestion(request, { workers, prompts }), reply.raw);
     reply.hijack();
   }
 
@@ -111,19 +116,4 @@ export async function createServer(options: RouterOptions): Promise<FastifyInsta
 
 function arrived(kind: Arrived['kind'], { headers, body }: FastifyRequest): Arrived {
   return { kind, headers, raw: (body as Buffer | undefined) ?? Buffer.alloc(0) };
-}
-
-/** Whatever goes wrong is answered as the OpenAI API would, also where Fastify refuses a body or a path. */
-function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const told = error instanceof OpenAiError ? error : translate(error as FastifyError, request);
-  if (told.retryAfterS !== undefined) reply.header('retry-after', told.retryAfterS);
-  reply.code(told.status).send(told.body());
-}
-
-function translate(error: FastifyError, { routeOptions, log }: FastifyRequest): OpenAiError {
-  const { code, statusCode, message } = error;
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge(routeOptions.bodyLimit!);
-  if (statusCode !== undefined && statusCode < 500) return new OpenAiError(statusCode, message);
-  log.error(error);
-  return internalError('The router failed; its log says why.');
 }

@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { internalError, invalidRequest, modelNotFound, overloaded } from '../openai/errors.js';
+import { answerError, answerUnknownPath } from '../openai/http-errors.js';
 import type { PromptTokenizer } from '../openai/prompt.js';
 import { type CompletionRequest, readCompletion } from '../openai/requests.js';
 import { answerTo, DEFAULT_ANSWER_TOKENS } from './answers.js';
 import type { Engine, Prompt } from './engine.js';
-import { answerError, answerUnknownPath } from './http-errors.js';
 import { isMode, MODES, type Modes } from './modes.js';
 import { serve } from './serve.js';
 
@@ -26,6 +26,7 @@ export function createServer(parts: ServerParts): FastifyInstance {
   const { name, model, engine, prompts, modes } = parts;
   // Streams under way would hold up a close for as long as they like.
   const server = Fastify({
+    logger: { level: 'error', stream: process.stderr },
     bodyLimit: BODY_LIMIT,
     forceCloseConnections: true,
     frameworkErrors: answerError,

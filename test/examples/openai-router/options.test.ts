@@ -30,6 +30,7 @@ describe('the command line', () => {
       policy: 'kv-aware:overlap=fair:k=200:by=work',
       maxBodyMb: 8,
       firstByteMs: expect.any(Number),
+      answerMs: expect.any(Number),
       idleMs: expect.any(Number),
       healthEveryMs: 1000,
       logLevel: 'warn',

@@ -53,7 +53,12 @@ it('whatever workers and clients do, each request ends, is tried once a worker a
     return troubles[roll(troubles.length)]!(arrival);
   };
   const workers = await stubWorkers(answer, answer, answer);
-  const router = await openRouter(workers, { firstByteMs: 300, idleMs: 300, healthEveryMs: 20 });
+  const router = await openRouter(workers, {
+    firstByteMs: 300,
+    answerMs: 300,
+    idleMs: 300,
+    healthEveryMs: 20,
+  });
   const outcomes: unknown[] = [];
   let next = 0;
   const client = async () => {

@@ -14,6 +14,7 @@ const DEFAULTS = {
   policy: 'round-robin',
   maxBodyMb: 8,
   firstByteMs: 20_000,
+  answerMs: 20_000,
   idleMs: 20_000,
   healthEveryMs: 60_000, // who was looked at is looked at again only where a request failed
   logLevel: 'silent',

@@ -40,7 +40,7 @@ const counts = (workers: readonly StubWorker[]) => workers.map(({ arrivals }) =>
 describe('a worker that fails before it answered', () => {
   it.each(EARLY)('is replaced by another one: it %s', async (_, answer, told) => {
     const workers = await stubWorkers(answer, undefined);
-    const router = await openRouter(workers, told === LATE ? { firstByteMs: 400 } : {});
+    const router = await openRouter(workers, told === LATE ? { firstByteMs: 400, answerMs: 400 } : {});
     for (const stream of [true, false]) {
       const response = await router.post(chat('Hello.', { stream }));
       expect(response.status).toBe(200);
