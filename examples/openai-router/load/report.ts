@@ -54,7 +54,7 @@ export function reportText(report: Report): string {
 function whatWasSent({ streams, rounds, turns, seed, direct, router }: Report): string {
   const whole = direct.requests - direct.failed + router.requests - router.failed;
   const prompt = count(Math.round((direct.promptTokens + router.promptTokens) / whole));
-  return `${streams} streams at once, ${rounds} rounds of ${turns} turns, prompts of ${prompt} tokens in the mean, a token every ${ms(direct.tokenMs)}; seed ${seed}`;
+  return `${streams} streams at once, turns of each: ${turns}, rounds: ${rounds}, prompts of ${prompt} tokens in the mean, a token every ${ms(direct.tokenMs)}; seed ${seed}`;
 }
 
 function hitRate({ cachedTokens, promptTokens }: Summary): number {

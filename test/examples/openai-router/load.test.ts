@@ -229,7 +229,7 @@ describe('what was measured', () => {
     const text = reportText(report(true, false));
     expect(text).toMatch(/first byte of the text, median │ 10\.00 ms │ 12\.00 ms │ 2\.00 ms/);
     expect(text).toMatch(/end of the answer, p99 +│ 110\.0 ms │ 115\.0 ms │ 5\.00 ms/);
-    expect(text).toContain('32 streams at once, 4 rounds of 6 turns, prompts of 100 tokens');
+    expect(text).toContain('32 streams at once, turns of each: 6, rounds: 4, prompts of 100 tokens');
     expect(text).toContain('80.0 % direct, 80.0 % through the router');
     expect(text).not.toContain('saturated');
   });
