@@ -41,14 +41,19 @@ export class RequestRecord {
   }
 }
 
+/** A new iterator for so many removals beyond the size of the table, that a small one does not get one for each. */
+const SPARE_REMOVALS = 1024;
+
 /** Requests under way, by id, the longest untouched first. */
 export class RequestTable {
   readonly #requests = new Map<string, RequestRecord>();
   /**
-   * Stands before the first entry. Asked only to take that out, so it never passes one that stays; a new iterator would walk
-   * over all that was deleted before it.
+   * Stands before the first entry. Asked only to take that out, so it never passes one that stays. A new one for each would
+   * walk over all that was deleted before it; one that is kept for ever would keep all that the map ever held.
    */
   #first = this.#requests.values();
+  /** Since `#first` is new. */
+  #removals = 0;
   readonly #maxRequests: number;
   #nextName = 1;
 
@@ -86,8 +91,15 @@ export class RequestTable {
       next = this.#first.next();
     }
     const first = next.value!;
-    this.#requests.delete(first.id);
+    this.#remove(first.id);
     return first;
+  }
+
+  #remove(id: string): void {
+    this.#requests.delete(id);
+    if (++this.#removals <= this.#requests.size + SPARE_REMOVALS) return;
+    this.#first = this.#requests.values();
+    this.#removals = 0;
   }
 
   /** The request, touched now. */
@@ -95,13 +107,13 @@ export class RequestTable {
     const request = this.#requests.get(id);
     if (request === undefined) return undefined;
     request.lastMs = nowMs;
-    this.#requests.delete(id);
+    this.#remove(id);
     this.#requests.set(id, request);
     return request;
   }
 
   delete(request: RequestRecord): void {
-    this.#requests.delete(request.id);
+    this.#remove(request.id);
   }
 
   /** Requests of one worker. Cost: a walk over all. */

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import type { Candidates } from '../../../src/routing/candidates.js';
 import { Random } from '../../property/random.js';
@@ -167,4 +169,18 @@ test('every bound holds at once under random traffic', () => {
     expect(router.stats().requests).toBeLessThanOrEqual(bounds.maxRequests);
   }
   expect(router.index.validate()).toBe('');
+});
+
+test('requests that ended leave nothing behind', () => {
+  setFlagsFromString('--expose-gc');
+  const gc = runInNewContext('gc') as () => void;
+  const router = routerOf(['a', 'b'], { maxRequests: 100 });
+  const heapAfter = (requests: number) => {
+    for (let i = 0; i < requests; i++) serve(router, { session: `s${i % 10}`, seqHashes: prompt(i % 10, 3) });
+    gc();
+    return process.memoryUsage().heapUsed;
+  };
+  heapAfter(2_000); // what is compiled and grows once
+  const before = heapAfter(2_000);
+  expect((heapAfter(20_000) - before) / 20_000).toBeLessThan(100);
 });
