@@ -41,6 +41,7 @@ export async function openResidency(options: Options, warn: (text: string) => vo
     policy,
     blockSize,
     residency: sketches ? 'sketch' : 'estimate',
+    recordAt: 'route', // so that the first turns of many sessions, which arrive at once, meet or part
     ...(sketches && { sketches: { source: sketches.source, maxStalenessMs: MAX_STALENESS_MS } }),
   });
   const told = places.filter(({ events }) => events !== undefined);
