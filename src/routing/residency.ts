@@ -183,18 +183,23 @@ export class ResidencyView {
     return this.#sketches?.note(worker);
   }
 
-  /** Blocks that it holds as far as is known: of several ways to know it, the most. Undefined: the index is closed. */
-  residentBlocks({ places }: WorkerRecord): number | undefined {
+  /**
+   * Blocks that each of these holds as far as is known: of several ways to know it, the most. Undefined: the index is closed.
+   * Walks all workers of the index, once.
+   */
+  residentBlocks(workers: readonly WorkerRecord[]): number[] | undefined {
     if (this.index.closed) return undefined;
     this.#resolve();
-    const { estimate, expected, slots, sketch } = places;
-    let stored = 0;
-    for (const handle of this.index.workers()) {
-      if (handle === estimate || handle === expected || !slots.includes(handle.slot)) continue;
-      stored += this.index.residentBlocks(handle);
-    }
-    const estimated = estimate ? this.index.residentBlocks(estimate) : 0;
-    return Math.max(stored, estimated, sketch?.sketch?.keys ?? 0);
+    const bySlot = new Float64Array(this.index.slotCount);
+    for (const handle of this.index.workers()) bySlot[handle.slot] = this.index.residentBlocks(handle);
+    return workers.map(({ places: { estimate, expected, slots, sketch } }) => {
+      let stored = 0;
+      for (const slot of slots) {
+        if (slot !== estimate?.slot && slot !== expected?.slot) stored += bySlot[slot]!;
+      }
+      const estimated = estimate ? bySlot[estimate.slot]! : 0;
+      return Math.max(stored, estimated, sketch?.sketch?.keys ?? 0);
+    });
   }
 
   /** Fills `overlapBlocks` and `counted` of the workers that stand in these places. */

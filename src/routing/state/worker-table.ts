@@ -7,7 +7,7 @@ import { WorkScale } from './work-scale.js';
 /** What is known of what workers hold. */
 interface KnownResidency {
   noteOf(worker: WorkerRecord): SketchNote | undefined;
-  residentBlocks(worker: WorkerRecord): number | undefined;
+  residentBlocks(workers: readonly WorkerRecord[]): readonly number[] | undefined;
 }
 
 /** Workers that a message names. */
@@ -188,7 +188,9 @@ export class WorkerTable {
 
   stats(nowMs: number, residency: KnownResidency): RouterWorkerStats[] {
     const unit = this.workUnit(nowMs);
-    return Array.from(this.#byName.values(), (worker) => {
+    const workers = [...this.#byName.values()];
+    const residentBlocks = residency.residentBlocks(workers);
+    return workers.map((worker, i) => {
       const sketch = residency.noteOf(worker);
       return {
         worker: worker.name,
@@ -202,7 +204,7 @@ export class WorkerTable {
         numRequests: worker.inflight,
         ongoingDecodeTokens: worker.ongoingDecodeTokens,
         runningTokens: worker.runningTokens,
-        residentBlocks: residency.residentBlocks(worker),
+        residentBlocks: residentBlocks?.[i],
         ...(sketch && { sketch }),
       };
     });

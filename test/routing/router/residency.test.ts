@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { KvIndex } from '../../../src/index.js';
 import { Router } from '../../../src/routing/router.js';
 import { hashes, tokensFrom } from '../../kv-index/support.js';
@@ -108,6 +108,16 @@ test('workers of one router may be known in different ways', () => {
   expect(statsOf(router, 'exact').residentBlocks).toBe(7);
   router.close();
   expect(statsOf(router, 'exact').residentBlocks).toBe(undefined);
+});
+
+test('stats ask the index once of each of its workers, however many the router has', () => {
+  const router = new Router({ blockSize: BLOCK, recordAt: 'route' });
+  for (let i = 0; i < 40; i++) router.addWorker(`w${i}`, i % 2 ? { residency: 'exact' } : {});
+  router.index.store(router.index.addWorker('w1', { tier: 'cpu' }), prompt(1, 4));
+  router.index.store(router.index.addWorker('w1'), prompt(1, 3));
+  const told = vi.spyOn(router.index, 'residentBlocks');
+  expect(statsOf(router, 'w1').residentBlocks).toBe(7);
+  expect(told).toHaveBeenCalledTimes(router.index.workers().length);
 });
 
 describe('a restored index', () => {
