@@ -105,7 +105,7 @@ export class Fleet {
       }),
     );
     this.#workers = names.map((name, i) => this.#worker(name, told[i]!.url));
-    const args = [...routerArgs, '--port', `${port === 0 ? free.pop() : port}`];
+    const args = ['--drain-ms', '0', ...routerArgs, '--port', `${port === 0 ? free.pop() : port}`];
     for (const [i, { url, events: published, replay }] of told.entries()) {
       const follow = events ? `,events=${published},replay=${replay}` : '';
       args.push('--worker', `${url},name=${names[i]}${follow}`);

@@ -12,6 +12,7 @@ const TOTALS: Record<keyof Totals, readonly [name: string, help: string]> = {
   finished: ['finished_total', 'Requests that were answered to their end'],
   failed: ['failed_total', 'Requests that were answered with an error, or cut off by one'],
   abandoned: ['abandoned_total', 'Requests whose client hung up'],
+  refused: ['refused_total', 'Requests that no worker was up for'],
   retries: ['retries_total', 'Attempts at another worker, before anything was answered'],
   promptTokens: ['prompt_tokens_total', 'Prompt tokens of the requests that were routed'],
   expectedTokens: [
@@ -25,20 +26,24 @@ const TOTALS: Record<keyof Totals, readonly [name: string, help: string]> = {
   toldCachedTokens: ['hit_tokens_total', 'Prompt tokens that were cached, as workers told'],
 };
 
-const WORKER_TOTALS = {
-  requests: ['worker_requests_total', 'Requests that were sent to the worker'],
-  promptTokens: ['worker_prompt_tokens_total', 'Their prompt tokens'],
-  expectedTokens: [
-    'worker_expected_hit_tokens_total',
-    'Of these, tokens that the router expected in its cache',
-  ],
-} as const;
+/** Of a worker; where it is undefined there is no sample. */
+type Of = (worker: StateOfWorker) => number | undefined;
 
-const WORKER_GAUGES: Record<
-  string,
-  readonly [help: string, of: (worker: StateOfWorker) => number | undefined]
-> = {
+const WORKER_TOTALS: Record<string, readonly [help: string, of: Of]> = {
+  worker_requests_total: ['Requests that were sent to the worker', ({ requests }) => requests],
+  worker_prompt_tokens_total: ['Their prompt tokens', ({ promptTokens }) => promptTokens],
+  worker_expected_hit_tokens_total: [
+    'Of these, tokens that the router expected in its cache',
+    ({ expectedTokens }) => expectedTokens,
+  ],
+};
+
+const WORKER_GAUGES: typeof WORKER_TOTALS = {
   worker_up: ['1: it takes requests', ({ status }) => Number(status === 'up')],
+  worker_on_hold: [
+    '1: it failed requests, and gets none for a while',
+    ({ holdMs }) => Number(holdMs !== undefined),
+  ],
   worker_running: ['Requests under way', ({ running }) => running],
   worker_pending_prefill_tokens: [
     'Prompt tokens to compute yet',
@@ -57,6 +62,8 @@ const WORKER_GAUGES: Record<
     ({ degraded }) => Number(degraded !== undefined),
   ],
 };
+
+type Sample = readonly [labels: Record<string, string>, value: number | undefined];
 
 const PREFIX = 'kvidx_router_';
 
@@ -77,47 +84,15 @@ export class Metrics implements JournalEvents {
   constructor(read: () => StateOfRouter) {
     this.#read = read;
     collectDefaultMetrics({ register: this.#registry });
-    const registers = [this.#registry];
-    const state = () => this.#state!;
     for (const [key, [name, help]] of Object.entries(TOTALS)) {
-      new Counter({
-        name: PREFIX + name,
-        help,
-        registers,
-        collect() {
-          this.reset();
-          this.inc(state().totals[key as keyof Totals]);
-        },
-      });
+      this.#show(Counter, name, help, [], ({ totals }) => [[{}, totals[key as keyof Totals]]]);
     }
-    for (const [key, [name, help]] of Object.entries(WORKER_TOTALS)) {
-      new Counter({
-        name: PREFIX + name,
-        help,
-        registers,
-        labelNames: ['worker'],
-        collect() {
-          this.reset();
-          for (const worker of state().workers)
-            this.inc({ worker: worker.name }, worker[key as keyof typeof WORKER_TOTALS]);
-        },
-      });
-    }
-    for (const [name, [help, of]] of Object.entries(WORKER_GAUGES)) {
-      new Gauge({
-        name: PREFIX + name,
-        help,
-        registers,
-        labelNames: ['worker'],
-        collect() {
-          this.reset();
-          for (const worker of state().workers) {
-            const value = of(worker);
-            if (value !== undefined) this.set({ worker: worker.name }, value);
-          }
-        },
-      });
-    }
+    const byWorker = (of: Of) => (state: StateOfRouter) =>
+      state.workers.map((worker): Sample => [{ worker: worker.name }, of(worker)]);
+    for (const [name, [help, of]] of Object.entries(WORKER_TOTALS))
+      this.#show(Counter, name, help, ['worker'], byWorker(of));
+    for (const [name, [help, of]] of Object.entries(WORKER_GAUGES))
+      this.#show(Gauge, name, help, ['worker'], byWorker(of));
   }
 
   get contentType(): string {
@@ -137,6 +112,28 @@ export class Metrics implements JournalEvents {
     this.#overlap.observe({ worker, outcome }, overlapBlocks);
     if (firstTokenMs !== undefined) this.#firstToken.observe({ worker, outcome }, firstTokenMs / 1000);
     this.#duration.observe({ worker, outcome }, totalMs! / 1000);
+  }
+
+  /** What the state has when it is asked for. */
+  #show(
+    Metric: typeof Counter | typeof Gauge,
+    name: string,
+    help: string,
+    labelNames: string[],
+    samplesOf: (state: StateOfRouter) => readonly Sample[],
+  ): void {
+    const metric: Counter | Gauge = new Metric({
+      name: PREFIX + name,
+      help,
+      labelNames,
+      registers: [this.#registry],
+      collect: () => {
+        metric.reset();
+        for (const [labels, value] of samplesOf(this.#state!)) {
+          if (value !== undefined) metric.inc(labels, value); // from 0: a counter cannot be set
+        }
+      },
+    });
   }
 
   #histogram(name: string, help: string, buckets: number[]) {

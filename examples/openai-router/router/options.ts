@@ -14,19 +14,26 @@ export interface RouterOptions {
   readonly host: string;
   readonly port: number;
   readonly blockSize: number;
-  readonly policy: string;
+  /** Undefined: that of the library. */
+  readonly policy?: string;
   readonly capacity?: number;
   readonly sketch?: string;
   readonly tokenizer?: string;
   readonly maxBodyMb: number;
+  /** Of one request. */
+  readonly maxAttempts: number;
   readonly firstByteMs: number;
   readonly answerMs: number;
   readonly idleMs: number;
   readonly healthEveryMs: number;
+  readonly drainMs: number;
+  /** An API key of the workers, for the router's own questions; those of clients carry theirs. */
+  readonly workerKey?: string;
   readonly logLevel: string;
 }
 
-const DEFAULT_POLICY = 'kv-aware:overlap=fair:k=200:by=work';
+/** Not an option: other users of the machine see what a command line holds. */
+const KEY = 'KVIDX_WORKER_KEY';
 const MAX_MS = 2 ** 31 - 1;
 
 export function readOptions(argv: readonly string[]): RouterOptions {
@@ -40,7 +47,7 @@ export function readOptions(argv: readonly string[]): RouterOptions {
     .option('--host <address>', 'where it listens', '127.0.0.1')
     .option('--port <number>', 'where it listens; 0: any that is free', integer(0, 65_535), 8080)
     .option('--block-size <tokens>', 'tokens a block: that of the engines', integer(1, 4096), 24)
-    .addOption(new Option('--policy <spec>', 'kvidx sim --help lists them').default(DEFAULT_POLICY))
+    .option('--policy <spec>', "kvidx sim --help lists them; default: that of kvidx's Router")
     .addOption(
       new Option('--overlap <kind>', 'kv-aware with this overlap and no load floor')
         .choices(['set', 'prefix', 'exclusive', 'fair'])
@@ -51,6 +58,12 @@ export function readOptions(argv: readonly string[]): RouterOptions {
     .option('--tokenizer <file>', "the model's tokenizer.json; default: o200k_base")
     .option('--max-body-mb <number>', 'larger requests are refused', integer(1, 1024), 8)
     .option(
+      '--max-attempts <number>',
+      'workers that a request is tried on: one that kills engines must not reach all of them',
+      integer(1, 1000),
+      3,
+    )
+    .option(
       '--first-byte-ms <ms>',
       'a worker that begins no stream for so long is given up',
       integer(1, MAX_MS),
@@ -59,6 +72,7 @@ export function readOptions(argv: readonly string[]): RouterOptions {
     .option('--idle-ms <ms>', 'the same in the middle of a stream', integer(1, MAX_MS), 30_000)
     .option('--answer-ms <ms>', 'the same for an answer in one piece', integer(1, MAX_MS), 600_000)
     .option('--health-every-ms <ms>', 'how often workers are looked at', integer(10, MAX_MS), 1000)
+    .option('--drain-ms <ms>', 'after SIGTERM requests may go on for so long', integer(0, MAX_MS), 10_000)
     .addOption(
       new Option('--log-level <level>', 'what is told on standard error')
         .choices(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
@@ -67,6 +81,9 @@ export function readOptions(argv: readonly string[]): RouterOptions {
     .addHelpText(
       'after',
       `
+Environment:
+  ${KEY}  an API key of the workers, to ask them for their models; requests carry their client's key
+
 Examples:
   router --worker http://10.0.0.7:8000 --worker http://10.0.0.8:8000
   router --block-size 16 --tokenizer ./tokenizer.json \\
@@ -74,7 +91,14 @@ Examples:
     )
     .parse(argv, { from: 'user' });
   const { overlap, ...options } = command.opts<RouterOptions & { overlap?: string }>();
-  return overlap === undefined ? options : { ...options, policy: `kv-aware:overlap=${overlap}` };
+  const workerKey = process.env[KEY];
+  if (workerKey && !/^[!-~]+$/.test(workerKey))
+    command.error(`error: ${KEY} does not fit into an HTTP header`);
+  return {
+    ...options,
+    ...(overlap !== undefined && { policy: `kv-aware:overlap=${overlap}` }),
+    ...(workerKey && { workerKey }),
+  };
 }
 
 function collectPlace(text: string, before: readonly WorkerPlace[] = []): WorkerPlace[] {

@@ -3,6 +3,7 @@ import {
   EventFeed,
   KvidxError,
   Router,
+  type RouterStats,
   redisTransport,
   SketchSubscriber,
   ZmqSubscriber,
@@ -13,15 +14,20 @@ import type { StateOfWorker } from './state.js';
 /** Sketches come every second: one that is older than this counts for less. */
 const MAX_STALENESS_MS = 10_000;
 
+export interface Told {
+  /** Since the worker told last; undefined: it did not yet. */
+  readonly ageMs: number | undefined;
+  /** What is wrong with what it tells. */
+  readonly degraded: string | undefined;
+}
+
 /** How the router knows what its workers hold, and how well. */
 export interface KnownResidency {
   readonly router: Router;
   /** Of a worker, by name. */
   kind(worker: string): StateOfWorker['residency'];
-  /** Since the worker told last; undefined: it did not, or nothing tells. */
-  ageMs(worker: string): number | undefined;
-  /** What is wrong with what it tells. */
-  degraded(worker: string): string | undefined;
+  /** Of workers that are followed, by name. */
+  told(stats: RouterStats): ReadonlyMap<string, Told>;
   /** It went down: nothing of what it told counts until it tells it again. */
   lost(worker: string): void;
   close(): Promise<void>;
@@ -35,10 +41,10 @@ type Options = Pick<RouterOptions, 'worker' | 'policy' | 'blockSize' | 'sketch'>
  */
 export async function openResidency(options: Options, warn: (text: string) => void): Promise<KnownResidency> {
   const { worker: places, blockSize } = options;
-  const policy = createPolicy(options.policy); // a wrong one throws before there is anything to close
+  const policy = options.policy === undefined ? undefined : createPolicy(options.policy); // a wrong one throws before there is anything to close
   const sketches = options.sketch === undefined ? undefined : await followSketches(options, warn);
   const router = new Router({
-    policy,
+    ...(policy && { policy }),
     blockSize,
     residency: sketches ? 'sketch' : 'estimate',
     recordAt: 'route', // so that the first turns of many sessions, which arrive at once, meet or part
@@ -52,20 +58,25 @@ export async function openResidency(options: Options, warn: (text: string) => vo
   const follow = ({ name, events, replay }: WorkerPlace) =>
     subscriber!.follow(name, { endpoint: events!, ...(replay !== undefined && { replayEndpoint: replay }) });
   const exact = new Map(told.map((place) => [place.name, place]));
-  const sketchOf = (worker: string) => router.stats().workers.find((each) => each.worker === worker)?.sketch;
-  const ranksOf = (worker: string) => feed.stats().filter((rank) => rank.worker === worker);
 
   const known: KnownResidency = {
     router,
     kind: (worker) => (exact.has(worker) ? 'exact' : sketches ? 'sketch' : 'estimate'),
-    ageMs(worker) {
-      if (!exact.has(worker)) return sketchOf(worker)?.ageMs;
-      const times = ranksOf(worker).flatMap(({ lastEventMs }) => lastEventMs ?? []);
-      return times.length === 0 ? undefined : Math.max(0, Date.now() - Math.max(...times));
-    },
-    degraded(worker) {
-      if (!exact.has(worker)) return sketchOf(worker)?.degraded;
-      return ranksOf(worker).find(({ degraded }) => degraded !== undefined)?.degraded;
+    told({ workers }) {
+      const told = new Map<string, Told>();
+      for (const { worker, sketch } of workers) {
+        if (sketch) told.set(worker, { ageMs: sketch.ageMs, degraded: sketch.degraded });
+      }
+      const nowMs = Date.now();
+      for (const { worker, lastEventMs, degraded } of feed.stats()) {
+        const others = told.get(worker); // its ranks before this one
+        const ageMs = lastEventMs === undefined ? undefined : Math.max(0, nowMs - lastEventMs);
+        told.set(worker, {
+          ageMs: others?.ageMs === undefined ? ageMs : Math.min(others.ageMs, ageMs ?? others.ageMs),
+          degraded: others?.degraded ?? degraded,
+        });
+      }
+      return told;
     },
     lost(worker) {
       const place = exact.get(worker);

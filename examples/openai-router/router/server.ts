@@ -9,9 +9,11 @@ import { Agent } from 'undici';
 import { answerError, answerUnknownPath } from '../openai/http-errors.js';
 import { PromptTokenizer } from '../openai/prompt.js';
 import { loadTokenizer } from '../openai/tokenizer.js';
+import { answerClientError } from './client-errors.js';
 import { Completions } from './completions.js';
 import { Journal } from './journal.js';
 import { Metrics } from './metrics.js';
+import { once } from './once.js';
 import type { RouterOptions } from './options.js';
 import { type Arrived, readQuestion } from './question.js';
 import { openResidency } from './residency.js';
@@ -25,8 +27,14 @@ const REQUEST_MS = 60_000;
 const EXPIRE_EVERY_MS = 10_000;
 const page = readFileSync(new URL('page.html', import.meta.url));
 
-/** A router that is ready, but does not listen yet. `close` of it ends all it started. */
-export async function createServer(options: RouterOptions): Promise<FastifyInstance> {
+export interface RouterServer {
+  readonly app: FastifyInstance;
+  /** Ends all it started. Requests under way may go on for so long first; no others are taken meanwhile. */
+  close(patienceMs: number): Promise<void>;
+}
+
+/** A router that is ready, but does not listen yet. */
+export async function createServer(options: RouterOptions): Promise<RouterServer> {
   const app = Fastify({
     logger: { level: options.logLevel, stream: process.stderr },
     bodyLimit: options.maxBodyMb * 1024 * 1024,
@@ -34,15 +42,21 @@ export async function createServer(options: RouterOptions): Promise<FastifyInsta
     forceCloseConnections: true,
     requestTimeout: REQUEST_MS,
     frameworkErrors: answerError,
+    clientErrorHandler: answerClientError,
   });
   const prompts = new PromptTokenizer(await loadTokenizer(options.tokenizer));
-  const residency = await openResidency(options, (text) => app.log.warn(text));
+  const residency = await openResidency(
+    options,
+    once((text) => app.log.warn(text)),
+  );
   const { router } = residency;
   const dispatcher = new Agent({ connect: { timeout: CONNECT_MS } });
   const workers = new Workers({
     places: options.worker,
     router,
     dispatcher,
+    workerKey: options.workerKey,
+    log: app.log,
     healthEveryMs: options.healthEveryMs,
     joinAs: (name) => ({
       residency: residency.kind(name),
@@ -57,12 +71,13 @@ export async function createServer(options: RouterOptions): Promise<FastifyInsta
   });
   const metrics: Metrics = new Metrics(() => state.read());
   const journal = new Journal(metrics);
-  const { firstByteMs, answerMs, idleMs } = options;
+  const { maxAttempts, firstByteMs, answerMs, idleMs } = options;
   const completions = new Completions({
     router,
     workers,
     journal,
     dispatcher,
+    maxAttempts,
     firstByteMs,
     answerMs,
     idleMs,
@@ -71,7 +86,6 @@ export async function createServer(options: RouterOptions): Promise<FastifyInsta
     residency,
     workers,
     journal,
-    policy: options.policy,
     tokenizer: prompts.tokenizer.name,
   });
   const expiring = setInterval(() => router.expire(), EXPIRE_EVERY_MS);
@@ -84,7 +98,7 @@ export async function createServer(options: RouterOptions): Promise<FastifyInsta
   app.post('/v1/chat/completions', (request, reply) => complete(arrived('chat', request), reply));
   app.post('/v1/completions', (request, reply) => complete(arrived('text', request), reply));
   async function complete(request: Arrived, reply: FastifyReply): Promise<void> {
-    await completions.serve(readQuestion(request, { workers, prompts }), reply.raw);
+    await completions.serve(await readQuestion(request, { workers, prompts }), reply.raw);
     reply.hijack();
   }
 
@@ -92,15 +106,17 @@ export async function createServer(options: RouterOptions): Promise<FastifyInsta
     object: 'list',
     data: workers.models().map((id) => ({ id, object: 'model', created: 0, owned_by: 'kvidx' })),
   }));
+  let isClosing = false;
   app.get('/health', (_request, reply) => {
     const up = workers.all().filter(({ status }) => status === 'up').length;
-    return reply.code(up > 0 ? 200 : 503).send({ status: up > 0 ? 'ok' : 'no worker is up', up });
+    const status = isClosing ? 'shutting down' : up > 0 ? 'ok' : 'no worker is up';
+    return reply.code(status === 'ok' ? 200 : 503).send({ status, up });
   });
   app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()));
   app.get('/debug/state', () => state.read());
-  app.post<{ Querystring: { kind?: string } }>('/debug/route', (request) => {
+  app.post<{ Querystring: { kind?: string } }>('/debug/route', async (request) => {
     const kind = request.query.kind === 'text' ? 'text' : 'chat';
-    return state.explain(readQuestion(arrived(kind, request), { workers, prompts }));
+    return state.explain(await readQuestion(arrived(kind, request), { workers, prompts }));
   });
   app.get('/', (_request, reply) => reply.type('text/html').send(page));
 
@@ -111,7 +127,14 @@ export async function createServer(options: RouterOptions): Promise<FastifyInsta
     await residency.close();
   });
   await workers.start();
-  return app;
+  return {
+    app,
+    async close(patienceMs) {
+      isClosing = true;
+      await completions.close(patienceMs);
+      await app.close();
+    },
+  };
 }
 
 function arrived(kind: Arrived['kind'], { headers, body }: FastifyRequest): Arrived {

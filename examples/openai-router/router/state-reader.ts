@@ -1,6 +1,7 @@
+import type { RouterWorkerStats } from 'kvidx';
 import type { Journal } from './journal.js';
 import type { Question } from './question.js';
-import type { KnownResidency } from './residency.js';
+import type { KnownResidency, Told } from './residency.js';
 import type { StateOfRouter, StateOfWorker } from './state.js';
 import { noneIsUp, type WorkerHealth, type Workers } from './workers.js';
 
@@ -8,7 +9,6 @@ export interface StateSources {
   readonly residency: KnownResidency;
   readonly workers: Workers;
   readonly journal: Journal;
-  readonly policy: string;
   readonly tokenizer: string;
 }
 
@@ -22,17 +22,22 @@ export class StateReader {
   }
 
   read(): StateOfRouter {
-    const { residency, workers, journal, policy, tokenizer } = this.#sources;
+    const { residency, workers, journal, tokenizer } = this.#sources;
     const { router } = residency;
+    const stats = router.stats(); // once: it walks the whole fleet
+    const loads = new Map(stats.workers.map((load) => [load.worker, load]));
+    const told = residency.told(stats);
     return {
       nowAt: Date.now(),
       startedAt: this.#startedAt,
-      policy,
+      policy: router.policy.spec,
       blockSize: router.blockSize,
       tokenizer,
       models: workers.models(),
       totals: { ...journal.totals },
-      workers: workers.all().map((worker) => this.#worker(worker)),
+      workers: workers
+        .all()
+        .map((worker) => this.#worker(worker, loads.get(worker.name), told.get(worker.name))),
       decisions: journal.latest(),
     };
   }
@@ -54,23 +59,22 @@ export class StateReader {
     };
   }
 
-  #worker({ name, url, status, reason }: WorkerHealth): StateOfWorker {
+  #worker(
+    { name, url, status, reason, hold }: WorkerHealth,
+    load: RouterWorkerStats | undefined,
+    { ageMs, degraded }: Partial<Told> = {},
+  ): StateOfWorker {
     const { residency, journal } = this.#sources;
-    const load = residency.router.stats().workers.find(({ worker }) => worker === name);
-    const { requests, promptTokens, expectedTokens } = journal.worker(name);
-    const ageMs = residency.ageMs(name);
-    const degraded = residency.degraded(name);
+    const holdMs = Math.ceil(hold.leftMs);
     return {
       name,
       url,
       status,
       ...(reason !== undefined && { reason }),
+      ...(holdMs > 0 && { holdMs }),
       residency: residency.kind(name),
-      running: load?.numRequests ?? 0,
+      ...journal.worker(name),
       pendingPrefillTokens: load?.pendingPrefillTokens ?? 0,
-      requests,
-      promptTokens,
-      expectedTokens,
       ...(load?.residentBlocks !== undefined && { residentBlocks: load.residentBlocks }),
       ...(ageMs !== undefined && { residencyAgeMs: ageMs }),
       ...(degraded !== undefined && { degraded }),

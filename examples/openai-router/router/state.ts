@@ -23,6 +23,8 @@ export interface Totals {
   readonly abandoned: number;
   /** Sent to another worker, before anything was answered. */
   readonly retries: number;
+  /** That no worker was up for; they were not routed. */
+  readonly refused: number;
   /** Of all requests that were routed. */
   readonly promptTokens: number;
   /** Of those the ones that the router expected on the worker. */
@@ -38,9 +40,11 @@ export interface StateOfWorker {
   readonly status: 'up' | 'down';
   /** Why it is down. */
   readonly reason?: string;
+  /** Yet: it failed requests, and gets none meanwhile unless no other worker is left. */
+  readonly holdMs?: number;
   /** How the router knows what it holds. */
   readonly residency: 'estimate' | 'exact' | 'sketch';
-  /** Under way. */
+  /** Under way there. */
   readonly running: number;
   readonly pendingPrefillTokens: number;
   /** That it got, retries included. */

@@ -1,38 +1,43 @@
 import type { Router, RouterWorkerOptions } from 'kvidx';
-import { type Dispatcher, request } from 'undici';
 import { type OpenAiError, overloaded } from '../openai/errors.js';
+import { Hold } from './hold.js';
+import { type LookOptions, lookAt, type Models, Unwell } from './look.js';
 import type { WorkerPlace } from './options.js';
-import { troubleOf } from './upstream.js';
+import type { UpstreamFailure } from './upstream.js';
 
 /** A worker that answers /health wrongly, or not at all, so many times in a row is down; one that refuses connections is at once. */
 const STRIKES = 3;
-const HEALTH_TIMEOUT_MS = 2000;
+/** Requests fail in swarms: looks that they cause keep this distance. */
+const LOOK_DISTANCE_MS = 250;
 
 export interface WorkerHealth extends WorkerPlace {
   readonly status: 'up' | 'down';
   /** Why it is down. */
   readonly reason: string | undefined;
+  readonly hold: Pick<Hold, 'leftMs'>;
 }
 
 interface Watched extends WorkerPlace {
+  readonly hold: Hold;
   status: 'up' | 'down';
   reason: string | undefined;
   strikes: number;
-  /** Model → the model that it is a LoRA adapter of, or undefined. */
-  models: ReadonlyMap<string, string | undefined>;
+  models: Models;
   checking: Promise<void> | undefined;
+  /** When a request that failed last caused a look. */
+  suspectedMs: number;
   timer: NodeJS.Timeout | undefined;
 }
 
-export interface WorkersOptions {
+export interface WorkersOptions extends LookOptions {
   readonly places: readonly WorkerPlace[];
   readonly router: Router;
-  readonly dispatcher: Dispatcher;
   readonly healthEveryMs: number;
   /** What the router is told of a worker that joins. */
   readonly joinAs: (name: string) => RouterWorkerOptions;
   /** It went down, or came up. `lost`: router's ids of the requests that were under way there. */
   readonly onChange: (worker: WorkerHealth, lost: readonly string[]) => void;
+  readonly log: { warn(text: string): void; error(error: unknown): void };
 }
 
 /** The engines: which are up, and what they serve. They are looked at every so often, and whenever one seems to have failed. */
@@ -45,11 +50,13 @@ export class Workers {
     this.#options = options;
     this.#workers = options.places.map((place) => ({
       ...place,
+      hold: new Hold(),
       status: 'down' as const,
       reason: 'not looked at yet',
       strikes: 0,
       models: new Map(),
       checking: undefined,
+      suspectedMs: Number.NEGATIVE_INFINITY,
       timer: undefined,
     }));
   }
@@ -69,7 +76,7 @@ export class Workers {
   }
 
   urlOf(name: string): string {
-    return this.#workers.find((worker) => worker.name === name)!.url;
+    return this.#named(name).url;
   }
 
   /** One that is up serves it, or one did that is down, and may come back. True while none was ever up: nobody knows. */
@@ -95,9 +102,32 @@ export class Workers {
     return this.#workers.filter(({ models }) => !models.has(model)).map(({ name }) => name);
   }
 
-  /** It failed a request: it is looked at now. */
-  suspect(name: string): Promise<void> {
-    return this.#check(this.#workers.find((worker) => worker.name === name)!);
+  /** Names of those that failed requests of late: they get none for a while. */
+  onHold(): readonly string[] {
+    return this.#workers.filter(({ hold }) => hold.leftMs > 0).map(({ name }) => name);
+  }
+
+  /** It failed a request: it is put on hold, and looked at where that may tell more. */
+  troubled(name: string, failure: UpstreamFailure): void {
+    const worker = this.#named(name);
+    if (worker.status === 'down') return;
+    if (worker.hold.failed(failure)) {
+      const seconds = (worker.hold.leftMs / 1000).toFixed(1);
+      this.#options.log.warn(`${name} ${failure.message}: it gets no requests for ${seconds} s`);
+    }
+    const nowMs = performance.now();
+    if (failure.failure === 'refused' || nowMs < worker.suspectedMs + LOOK_DISTANCE_MS) return;
+    worker.suspectedMs = nowMs;
+    void this.#check(worker);
+  }
+
+  /** It began to answer a request. */
+  worked(name: string): void {
+    this.#named(name).hold.end();
+  }
+
+  #named(name: string): Watched {
+    return this.#workers.find((worker) => worker.name === name)!;
   }
 
   #known(): readonly Watched[] {
@@ -105,42 +135,33 @@ export class Workers {
     return up.length > 0 ? up : this.#workers;
   }
 
+  /** Never rejects. */
   #check(worker: Watched): Promise<void> {
     clearTimeout(worker.timer);
-    worker.checking ??= this.#look(worker).finally(() => {
-      worker.checking = undefined;
-      if (this.#isClosed) return;
-      worker.timer = setTimeout(() => this.#check(worker), this.#options.healthEveryMs);
-    });
+    worker.checking ??= this.#look(worker)
+      .catch((error) => this.#options.log.error(error))
+      .finally(() => {
+        worker.checking = undefined;
+        if (this.#isClosed) return;
+        worker.timer = setTimeout(() => this.#check(worker), this.#options.healthEveryMs);
+      });
     return worker.checking;
   }
 
   async #look(worker: Watched): Promise<void> {
-    try {
-      await this.#get(worker, '/health');
-      worker.models = readModels(await this.#get(worker, '/v1/models')); // adapters come and go
-      if (this.#isClosed) return;
-      worker.strikes = 0;
-      if (worker.status === 'down') this.#join(worker);
-    } catch (error) {
-      if (this.#isClosed) return;
-      worker.strikes++;
-      const isGone = (error as NodeJS.ErrnoException).code === 'ECONNREFUSED';
-      if (worker.status === 'up' && !isGone && worker.strikes < STRIKES) return;
-      worker.reason = error instanceof WrongAnswer ? error.message : troubleOf(error);
-      if (worker.status === 'up') this.#fail(worker);
-    }
+    const found = await lookAt(worker.url, this.#options).catch((error: Unwell) => error);
+    if (this.#isClosed) return;
+    if (found instanceof Unwell) return this.#strike(worker, found);
+    worker.models = found; // adapters come and go
+    worker.strikes = 0;
+    if (worker.status === 'down') this.#join(worker);
   }
 
-  async #get({ url }: Watched, path: string): Promise<string> {
-    const { statusCode, body } = await request(url + path, {
-      dispatcher: this.#options.dispatcher,
-      headersTimeout: HEALTH_TIMEOUT_MS,
-      bodyTimeout: HEALTH_TIMEOUT_MS,
-    });
-    const text = await body.text();
-    if (statusCode !== 200) throw new WrongAnswer(`answers ${path} with ${statusCode}`);
-    return text;
+  #strike(worker: Watched, { message, isGone }: Unwell): void {
+    worker.strikes++;
+    if (worker.status === 'up' && !isGone && worker.strikes < STRIKES) return;
+    worker.reason = message;
+    if (worker.status === 'up') this.#fail(worker);
   }
 
   #join(worker: Watched): void {
@@ -148,6 +169,7 @@ export class Workers {
     router.addWorker(worker.name, joinAs(worker.name));
     worker.status = 'up';
     worker.reason = undefined;
+    worker.hold.end();
     onChange(worker, []);
   }
 
@@ -160,21 +182,4 @@ export class Workers {
 /** It may come back soon. */
 export function noneIsUp(): OpenAiError {
   return overloaded('No worker that serves this model is up.', 1);
-}
-
-/** A worker answered, but not as one that is up does. */
-class WrongAnswer extends Error {
-  override readonly name = 'WrongAnswer';
-}
-
-/** As vLLM and SGLang answer /v1/models: an adapter names its `parent`. */
-function readModels(text: string): Map<string, string | undefined> {
-  try {
-    const { data } = JSON.parse(text) as { data: { id: unknown; parent?: unknown }[] };
-    return new Map(
-      data.map(({ id, parent }) => [String(id), typeof parent === 'string' ? parent : undefined]),
-    );
-  } catch {
-    throw new WrongAnswer('answers /v1/models without a list of models');
-  }
 }

@@ -84,6 +84,7 @@ describe('/metrics', () => {
       failed_total: totals.failed,
       abandoned_total: totals.abandoned,
       retries_total: totals.retries,
+      refused_total: totals.refused,
       prompt_tokens_total: totals.promptTokens,
       expected_hit_tokens_total: totals.expectedTokens,
       told_prompt_tokens_total: totals.toldPromptTokens,
@@ -99,7 +100,8 @@ describe('/metrics', () => {
       expect(of('prompt_tokens_total')).toBe(promptTokens);
       expect(of('expected_hit_tokens_total')).toBe(expectedTokens);
       expect(of('resident_blocks')).toBe(residentBlocks);
-      expect(['up', 'running', 'pending_prefill_tokens', 'residency_degraded'].map(of)).toEqual([1, 0, 0, 0]);
+      const gauges = ['up', 'on_hold', 'running', 'pending_prefill_tokens', 'residency_degraded'];
+      expect(gauges.map(of)).toEqual([1, Number(name === 'w0'), 0, 0, 0]);
       expect(of('residency_age_seconds')).toBeUndefined();
     }
     expect(samples.get('process_resident_memory_bytes')).toBeGreaterThan(0);

@@ -1,7 +1,10 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { readOptions } from '../../../examples/openai-router/router/options.js';
 
-afterEach(() => vi.restoreAllMocks());
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+});
 
 const URL = 'http://10.0.0.7:8000';
 
@@ -27,12 +30,13 @@ describe('the command line', () => {
       host: '127.0.0.1',
       port: 8080,
       blockSize: 24,
-      policy: 'kv-aware:overlap=fair:k=200:by=work',
       maxBodyMb: 8,
+      maxAttempts: 3,
       firstByteMs: expect.any(Number),
       answerMs: expect.any(Number),
       idleMs: expect.any(Number),
       healthEveryMs: 1000,
+      drainMs: 10_000,
       logLevel: 'warn',
     });
   });
@@ -60,6 +64,16 @@ describe('the command line', () => {
     expect(readOptions(['--worker', URL, '--overlap', 'set']).policy).toBe('kv-aware:overlap=set');
     expect(readOptions(['--worker', URL, '--policy', 'lpwl']).policy).toBe('lpwl');
     expect(readOptions(['--worker', URL, '--overlap', 'set'])).not.toHaveProperty('overlap');
+  });
+
+  it('takes the API key of the workers from the environment, where nobody else sees it', () => {
+    expect(readOptions(['--worker', URL])).not.toHaveProperty('workerKey');
+    vi.stubEnv('KVIDX_WORKER_KEY', '');
+    expect(readOptions(['--worker', URL])).not.toHaveProperty('workerKey');
+    vi.stubEnv('KVIDX_WORKER_KEY', 'sk-1');
+    expect(readOptions(['--worker', URL])).toMatchObject({ workerKey: 'sk-1' });
+    vi.stubEnv('KVIDX_WORKER_KEY', 'sk\n1');
+    expect(complaint('--worker', URL)).toContain('KVIDX_WORKER_KEY does not fit into an HTTP header');
   });
 
   it.each([

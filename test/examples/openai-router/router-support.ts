@@ -13,10 +13,12 @@ const DEFAULTS = {
   blockSize: 4,
   policy: 'round-robin',
   maxBodyMb: 8,
+  maxAttempts: 3,
   firstByteMs: 20_000,
   answerMs: 20_000,
   idleMs: 20_000,
   healthEveryMs: 60_000, // who was looked at is looked at again only where a request failed
+  drainMs: 0,
   logLevel: 'silent',
 } as const;
 
@@ -30,7 +32,8 @@ export interface TestedRouter {
   post(body: unknown, options?: PostOptions): Promise<Response>;
   /** Resolves when nothing is under way, in the router's books as in its journal; fails if that never comes. */
   settled(): Promise<StateOfRouter>;
-  close(): Promise<void>;
+  /** Requests under way may go on for so long first. */
+  close(patienceMs?: number): Promise<void>;
 }
 
 interface PostOptions {
@@ -49,9 +52,9 @@ export async function openRouter(
     worker: workers.map(({ url }, i) => ({ name: `w${i}`, url })),
     ...options,
   });
-  const close = () => server.close();
-  onTestFinished(close);
-  const url = await server.listen({ host: '127.0.0.1', port: 0 });
+  const close = (patienceMs = 0) => server.close(patienceMs);
+  onTestFinished(() => close());
+  const url = await server.app.listen({ host: '127.0.0.1', port: 0 });
   const state = async () => (await (await fetch(`${url}/debug/state`)).json()) as StateOfRouter;
   return {
     url,

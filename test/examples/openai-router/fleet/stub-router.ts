@@ -76,6 +76,7 @@ export function totalsOf(changes: Partial<Totals> = {}): Totals {
     failed: 0,
     abandoned: 0,
     retries: 0,
+    refused: 0,
     promptTokens: 0,
     expectedTokens: 0,
     toldPromptTokens: 0,
