@@ -1,10 +1,13 @@
 import type { Decision } from 'kvidx';
+import type { Usage } from './sse.js';
 import type { DecisionTold, Outcome, Totals } from './state.js';
 
 /** Decisions that are shown. */
 const KEPT = 50;
 
 export interface WorkerTotals {
+  /** Under way there now. */
+  readonly running: number;
   readonly requests: number;
   readonly promptTokens: number;
   readonly expectedTokens: number;
@@ -16,9 +19,10 @@ type Changing<T> = { -readonly [K in keyof T]: T[K] };
 export interface Entry {
   /** It was sent to a worker; again, when another one failed before. */
   sent(decision: Decision): void;
+  /** Of a stream. */
   firstToken(): void;
-  /** Cached tokens, as its worker told them. */
-  told(cachedTokens: number): void;
+  /** As its worker told it. */
+  told(usage: Usage): void;
   ended(outcome: Exclude<Outcome, 'running'>, error?: string): void;
 }
 
@@ -37,6 +41,7 @@ export class Journal {
     finished: 0,
     failed: 0,
     abandoned: 0,
+    refused: 0,
     retries: 0,
     promptTokens: 0,
     expectedTokens: 0,
@@ -61,6 +66,11 @@ export class Journal {
     return this.#workerTotals(name);
   }
 
+  /** A request that no worker was up for. */
+  refused(): void {
+    this.#totals.refused++;
+  }
+
   /** A request that was routed. */
   begin(
     request: Pick<DecisionTold, 'model' | 'promptTokens'> & { readonly session: string | undefined },
@@ -81,6 +91,7 @@ export class Journal {
       outcome: 'running',
     };
     let overlapBlocks = 0;
+    let there: Changing<WorkerTotals> | undefined;
     this.#latest.push(told);
     if (this.#latest.length > KEPT) this.#latest.shift();
     const totals = this.#totals;
@@ -94,7 +105,9 @@ export class Journal {
         told.worker = to.worker;
         told.expectedTokens = to.cachedTokens;
         overlapBlocks = to.overlapBlocks;
-        const there = this.#workerTotals(to.worker);
+        if (there) there.running--;
+        there = this.#workerTotals(to.worker);
+        there.running++;
         there.requests++;
         there.promptTokens += promptTokens;
         there.expectedTokens += to.cachedTokens;
@@ -102,16 +115,17 @@ export class Journal {
       firstToken() {
         told.firstTokenMs = elapsedMs();
       },
-      told(tokens) {
-        told.cachedTokens = tokens;
-        totals.toldPromptTokens += promptTokens;
-        totals.toldCachedTokens += tokens;
+      told(usage) {
+        told.cachedTokens = usage.cachedTokens;
+        totals.toldPromptTokens += usage.promptTokens;
+        totals.toldCachedTokens += usage.cachedTokens;
       },
       ended: (outcome, error) => {
         told.outcome = outcome;
         told.totalMs = elapsedMs();
         if (error !== undefined) told.error = error;
         totals[outcome]++;
+        if (there) there.running--;
         this.#events.ended(told, overlapBlocks);
       },
     };
@@ -120,7 +134,7 @@ export class Journal {
   #workerTotals(name: string): Changing<WorkerTotals> {
     let totals = this.#workers.get(name);
     if (!totals) {
-      totals = { requests: 0, promptTokens: 0, expectedTokens: 0 };
+      totals = { running: 0, requests: 0, promptTokens: 0, expectedTokens: 0 };
       this.#workers.set(name, totals);
     }
     return totals;

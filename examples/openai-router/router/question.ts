@@ -9,7 +9,8 @@ import type { Workers } from './workers.js';
 export interface Arrived {
   readonly kind: CompletionRequest['kind'];
   readonly headers: IncomingHttpHeaders;
-  readonly raw: Buffer;
+  /** Its body; nothing any more once an answer begins, which may take long. */
+  raw: Buffer;
 }
 
 /** What is known of a request before it is routed. */
@@ -27,8 +28,12 @@ interface Sources {
 
 const SESSION_HEADER = 'x-session-id';
 
-/** Throws OpenAiError. */
-export function readQuestion(arrived: Arrived, { workers, prompts }: Sources): Question {
+/** Throws OpenAiError, or the reason of an abort. */
+export async function readQuestion(
+  arrived: Arrived,
+  { workers, prompts }: Sources,
+  signal?: AbortSignal,
+): Promise<Question> {
   const { kind, headers, raw } = arrived;
   const request = readCompletion(kind, parse(raw));
   if (!workers.knows(request.model)) throw modelNotFound(request.model);
@@ -41,7 +46,7 @@ export function readQuestion(arrived: Arrived, { workers, prompts }: Sources): Q
     ...arrived,
     request,
     session,
-    tokens: prompts.tokens(request),
+    tokens: await prompts.tokens(request, signal),
     namespace: lora === undefined && salt === undefined ? undefined : { lora, salt },
   };
 }

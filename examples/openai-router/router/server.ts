@@ -75,8 +75,10 @@ export async function createServer(options: RouterOptions): Promise<RouterServer
   const completions = new Completions({
     router,
     workers,
+    prompts,
     journal,
     dispatcher,
+    log: app.log,
     maxAttempts,
     firstByteMs,
     answerMs,
@@ -95,10 +97,10 @@ export async function createServer(options: RouterOptions): Promise<RouterServer
   app.setErrorHandler(answerError);
   app.setNotFoundHandler(answerUnknownPath);
 
-  app.post('/v1/chat/completions', (request, reply) => complete(arrived('chat', request), reply));
-  app.post('/v1/completions', (request, reply) => complete(arrived('text', request), reply));
-  async function complete(request: Arrived, reply: FastifyReply): Promise<void> {
-    await completions.serve(await readQuestion(request, { workers, prompts }), reply.raw);
+  app.post('/v1/chat/completions', (request, reply) => complete('chat', request, reply));
+  app.post('/v1/completions', (request, reply) => complete('text', request, reply));
+  async function complete(kind: Arrived['kind'], request: FastifyRequest, reply: FastifyReply) {
+    await completions.serve(arrived(kind, request), request.raw, reply.raw);
     reply.hijack();
   }
 
@@ -137,6 +139,8 @@ export async function createServer(options: RouterOptions): Promise<RouterServer
   };
 }
 
-function arrived(kind: Arrived['kind'], { headers, body }: FastifyRequest): Arrived {
+function arrived(kind: Arrived['kind'], request: FastifyRequest): Arrived {
+  const { headers, body } = request;
+  request.body = undefined; // the request lives as long as its answer
   return { kind, headers, raw: (body as Buffer | undefined) ?? Buffer.alloc(0) };
 }

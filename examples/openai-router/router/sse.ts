@@ -3,8 +3,12 @@ const ENDS_OF_EVENT = ['\n\n', '\r\n\r\n'].map((text) => Buffer.from(text));
 const NOTHING = Buffer.alloc(0);
 /** Usage comes in one of the last two events. */
 const USAGE_BYTES = 4096;
+/** An object that holds objects, and those nothing more. */
+const USAGE = /"usage":\s*(\{(?:[^{}]|\{[^{}]*\})*\})/g;
 /** The line of `[DONE]`, with what ends it and the line before. */
 const DONE_BYTES = 32;
+/** Within a text of JSON its quotes would be escaped. */
+const ERROR_KEY = '"error"';
 
 /**
  * Whole events of a stream that comes in pieces: whoever got only these can be told of an error at any time. Holds the
@@ -37,6 +41,48 @@ export function endsInDone(bytes: Buffer): boolean {
   return /(^|\n)data: ?\[DONE\]\s*$/.test(bytes.subarray(-DONE_BYTES).toString('latin1'));
 }
 
+/** Do these events say anything? Comments do not, as engines send them to keep a connection open. */
+export function hasData(events: Buffer): boolean {
+  return /(^|\n)data:/.test(events.toString('latin1'));
+}
+
+export interface StreamError {
+  /** As HTTP would have it. */
+  readonly status: number;
+  readonly message: string;
+}
+
+/** The first error that these events tell: an engine that fails behind its headers can say so in no other way. */
+export function errorIn(events: Buffer): StreamError | undefined {
+  if (!events.includes(ERROR_KEY)) return undefined;
+  for (const [, data] of events.toString().matchAll(/^data:(.*)$/gm)) {
+    const error = fieldOf(data!, 'error');
+    if (!error) continue;
+    const { code, message } = error as { code?: unknown; message?: unknown };
+    const status = Number(code);
+    return {
+      status: status >= 400 && status < 600 ? status : 500,
+      message: String(message ?? JSON.stringify(error)),
+    };
+  }
+  return undefined;
+}
+
+/** Of a JSON object; undefined where this is none. */
+function fieldOf(text: string, field: string): unknown {
+  try {
+    return JSON.parse(text)[field];
+  } catch {
+    return undefined;
+  }
+}
+
+export interface Usage {
+  readonly promptTokens: number;
+  /** Of these, that were cached. */
+  readonly cachedTokens: number;
+}
+
 /** The end of an answer, where its usage stands. */
 export class Tail {
   #last: Buffer = NOTHING;
@@ -44,13 +90,21 @@ export class Tail {
 
   push(piece: Buffer): void {
     this.#beforeLast = this.#last;
-    this.#last = piece;
+    this.#last = piece.subarray(-USAGE_BYTES);
   }
 
-  /** Cached tokens of the prompt, as the engine tells them; undefined: it does not. */
-  cachedTokens(): number | undefined {
+  /** As the engine tells it; undefined: it does not. */
+  usage(): Usage | undefined {
     const text = Buffer.concat([this.#beforeLast, this.#last]).subarray(-USAGE_BYTES).toString('latin1');
-    const told = /"cached_tokens":\s*(\d{1,15})/.exec(text);
-    return told ? Number(told[1]) : undefined;
+    const [, told] = [...text.matchAll(USAGE)].at(-1) ?? [];
+    if (told === undefined) return undefined;
+    const promptTokens = fieldOf(told, 'prompt_tokens');
+    const details = fieldOf(told, 'prompt_tokens_details') as { cached_tokens?: unknown } | null | undefined;
+    const cachedTokens = details?.cached_tokens;
+    return isCount(promptTokens) && isCount(cachedTokens) ? { promptTokens, cachedTokens } : undefined;
   }
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }

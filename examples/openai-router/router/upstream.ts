@@ -1,6 +1,7 @@
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { type Dispatcher, request } from 'undici';
-import { endsInDone, WholeEvents } from './sse.js';
+import { type OpenAiError, overloaded, upstreamFailed, upstreamTimeout } from '../openai/errors.js';
+import { endsInDone, errorIn, hasData, WholeEvents } from './sse.js';
 
 /** Of an answer in one piece; a larger one is given up. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
@@ -22,8 +23,16 @@ export class UpstreamFailure extends Error {
     readonly failure: Failure,
     message: string,
     readonly retryAfterS?: number,
+    cause?: unknown,
   ) {
-    super(message);
+    super(message, { cause });
+  }
+
+  /** For the client. */
+  worded(worker: string): OpenAiError {
+    const text = `Worker ${worker} ${this.message}.`;
+    if (this.failure === 'refused') return overloaded(text, this.retryAfterS ?? 1);
+    return this.failure === 'silent' ? upstreamTimeout(text) : upstreamFailed(text);
   }
 }
 
@@ -34,59 +43,80 @@ export interface UpstreamCall {
   readonly body: Buffer;
   /** Ends the call at any time; the reason of its abort is thrown then. */
   readonly controller: AbortController;
-  readonly firstByteMs: number;
+  /** Until there is something to forward. */
+  readonly patienceMs: number;
+  /** Until there is more. */
   readonly idleMs: number;
 }
 
 export interface Answer {
   readonly status: number;
   readonly contentType: string;
+  readonly isStream: boolean;
   /** One piece at least. Of a stream of events whole events; of anything else all in one piece. */
   readonly pieces: AsyncIterable<Buffer>;
 }
 
 /**
- * Sends a request to a worker. Resolves when there is something to forward: the first events, or the whole of an answer in
- * one piece. Rejects, or `pieces` throws, with UpstreamFailure or the reason of an abort, within `firstByteMs` or `idleMs` of
- * silence. Who does not read `pieces` to their end aborts.
+ * Sends a request to a worker. Resolves when there is something to forward: the first events that say anything, or the whole
+ * of an answer in one piece. Rejects, or `pieces` throws, with UpstreamFailure or the reason of an abort, within `patienceMs`
+ * or `idleMs` of silence. Who does not read `pieces` to their end aborts.
  */
 export async function callWorker(call: UpstreamCall): Promise<Answer> {
-  const { dispatcher, url, headers, body, controller, firstByteMs } = call;
+  const { dispatcher, url, headers, body, controller, patienceMs, idleMs } = call;
   const silence = new Silence(controller);
   try {
-    silence.begin(firstByteMs, 'did not answer within');
+    silence.begin(patienceMs, 'did not answer within');
     const response = await request(url, {
       dispatcher,
       method: 'POST',
       headers,
-      body,
+      body: readOnce(body),
       signal: controller.signal,
       headersTimeout: 0,
       bodyTimeout: 0,
     });
     const { statusCode: status } = response;
-    if (status === 429 || status >= 500) throw await refusal(status, response.headers, response.body);
+    if (isFailure(status)) throw await refusalIn(response);
     const contentType = String(response.headers['content-type'] ?? 'application/json');
     const isStream = contentType.startsWith('text/event-stream');
     const rest = isStream ? eventsOf(response.body) : onePieceOf(response.body);
-    const { value: first } = await rest.next();
-    return { status, contentType, pieces: piecesOf(first!, rest, silence, call) };
+    const first: Buffer = (await rest.next()).value!;
+    const error = isStream ? errorIn(first) : undefined;
+    if (error && isFailure(error.status)) throw refusal(error.status, error.message);
+    return { status, contentType, isStream, pieces: piecesOf(first, rest, silence, controller, idleMs) };
   } catch (error) {
-    throw failureOf(error, controller);
+    const failure = failureOf(error, controller);
+    controller.abort(failure);
+    throw failure;
   } finally {
     silence.end();
   }
 }
 
-async function* piecesOf(first: Buffer, rest: AsyncIterator<Buffer>, silence: Silence, call: UpstreamCall) {
+/** undici keeps the body of a request until its answer has ended; of one that was read there is nothing to keep. */
+function readOnce(body: Buffer): Readable {
+  const readable = new Readable({ read() {} });
+  readable.push(body);
+  readable.push(null);
+  return readable;
+}
+
+async function* piecesOf(
+  first: Buffer,
+  rest: AsyncIterator<Buffer>,
+  silence: Silence,
+  controller: AbortController,
+  idleMs: number,
+) {
   let piece: Buffer | undefined = first;
   while (piece !== undefined) {
     yield piece; // whoever reads may take its time
-    silence.begin(call.idleMs, 'was silent in the middle of its answer for');
+    silence.begin(idleMs, 'was silent in the middle of its answer for');
     try {
       piece = (await rest.next()).value;
     } catch (error) {
-      throw failureOf(error, call.controller);
+      throw failureOf(error, controller);
     } finally {
       silence.end();
     }
@@ -97,10 +127,12 @@ async function* piecesOf(first: Buffer, rest: AsyncIterator<Buffer>, silence: Si
 async function* eventsOf(body: Readable): AsyncGenerator<Buffer, undefined> {
   const events = new WholeEvents();
   let last = events.rest();
+  let hasBegun = false;
   for await (const piece of body) {
     const whole = events.push(piece);
     if (events.rest().length > MAX_EVENT_BYTES) throw tooLarge(MAX_EVENT_BYTES);
-    if (whole.length === 0) continue;
+    hasBegun ||= hasData(whole);
+    if (whole.length === 0 || !hasBegun) continue;
     yield whole;
     last = whole;
   }
@@ -125,14 +157,21 @@ function tooLarge(mostBytes: number): UpstreamFailure {
   return new UpstreamFailure('error', `answered more than ${mostBytes} bytes at once`);
 }
 
-async function refusal(status: number, headers: Dispatcher.ResponseData['headers'], body: Readable) {
+/** Not the fault of the request: another worker may answer it. */
+export function isFailure(status: number): boolean {
+  return status === 429 || status >= 500;
+}
+
+async function refusalIn({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<UpstreamFailure> {
   const { value: text } = await onePieceOf(body).next();
-  const message = `answered ${status}: ${saidIn(String(text)).slice(0, MAX_SAID_CHARS)}`;
-  const retryAfterS = Number(headers['retry-after']);
+  return refusal(statusCode, saidIn(String(text)), Number(headers['retry-after']));
+}
+
+export function refusal(status: number, said: string, retryAfterS = 0): UpstreamFailure {
   const isFull = status === 429 || status === 503;
   return new UpstreamFailure(
     isFull ? 'refused' : 'error',
-    message,
+    `answered ${status}: ${said.slice(0, MAX_SAID_CHARS)}`,
     retryAfterS > 0 ? retryAfterS : undefined,
   );
 }
@@ -149,16 +188,16 @@ function saidIn(text: string): string {
 function failureOf(error: unknown, { signal }: AbortController): unknown {
   if (signal.aborted) return signal.reason;
   if (error instanceof UpstreamFailure) return error;
-  return new UpstreamFailure('cut', troubleOf(error));
+  return new UpstreamFailure('cut', troubleOf(error), undefined, error);
 }
 
-/** What a worker does that could not be reached, or not to the end. */
+/** What a worker does that could not be reached, or not to the end: without its address, which messages of errors tell. */
 export function troubleOf(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
+  const { code, name } = error as NodeJS.ErrnoException;
   if (code === 'ECONNREFUSED') return 'refuses connections';
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'takes no connections';
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') return 'does not answer in time';
-  return `cut the connection (${message})`;
+  return `cut the connection (${code ?? name})`;
 }
 
 /** Aborts a call when nothing comes for too long. */

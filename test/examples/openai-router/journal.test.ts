@@ -40,7 +40,7 @@ describe('a journal', () => {
       },
     ]);
     entry.firstToken();
-    entry.told(36);
+    entry.told({ promptTokens: 98, cachedTokens: 36 });
     entry.ended('finished');
     const [told] = journal.latest();
     expect(told).toMatchObject({ cachedTokens: 36, outcome: 'finished', firstTokenMs: expect.any(Number) });
@@ -51,20 +51,30 @@ describe('a journal', () => {
       finished: 1,
       failed: 0,
       abandoned: 0,
+      refused: 0,
       retries: 0,
       promptTokens: 100,
       expectedTokens: 40,
-      toldPromptTokens: 100,
+      toldPromptTokens: 98,
       toldCachedTokens: 36,
     });
-    expect(journal.worker('w0')).toEqual({ requests: 1, promptTokens: 100, expectedTokens: 40 });
+    expect(journal.worker('w0')).toEqual({
+      running: 0,
+      requests: 1,
+      promptTokens: 100,
+      expectedTokens: 40,
+    });
   });
 
   it('counts a retry once in the sums, and at each worker that was tried', () => {
     const { journal } = open();
     const entry = journal.begin(request, decision('r1', 'w0', 40));
+    const running = () => ['w0', 'w1'].map((name) => journal.worker(name).running);
+    expect(running()).toEqual([0, 0]);
     entry.sent(decision('r1', 'w0', 40));
+    expect(running()).toEqual([1, 0]);
     entry.sent(decision('r2', 'w1', 8));
+    expect(running()).toEqual([0, 1]);
     entry.ended('failed', 'no');
     expect(journal.latest()).toMatchObject([
       { requestId: 'r2', worker: 'w1', expectedTokens: 8, attempts: 2, outcome: 'failed', error: 'no' },
@@ -76,13 +86,21 @@ describe('a journal', () => {
       expectedTokens: 8,
       failed: 1,
     });
-    expect(journal.worker('w0')).toEqual({ requests: 1, promptTokens: 100, expectedTokens: 40 });
-    expect(journal.worker('w1')).toEqual({ requests: 1, promptTokens: 100, expectedTokens: 8 });
+    expect(running()).toEqual([0, 0]);
+    expect(journal.worker('w0')).toMatchObject({ requests: 1, promptTokens: 100, expectedTokens: 40 });
+    expect(journal.worker('w1')).toMatchObject({ requests: 1, promptTokens: 100, expectedTokens: 8 });
+  });
+
+  it('counts a request that no worker was up for by itself', () => {
+    const { journal } = open();
+    journal.refused();
+    expect(journal.totals).toMatchObject({ requests: 0, failed: 0, refused: 1 });
+    expect(journal.latest()).toEqual([]);
   });
 
   it('has nothing to say of a worker that got nothing, or of a session without a name', () => {
     const { journal } = open();
-    expect(journal.worker('w9')).toEqual({ requests: 0, promptTokens: 0, expectedTokens: 0 });
+    expect(journal.worker('w9')).toEqual({ running: 0, requests: 0, promptTokens: 0, expectedTokens: 0 });
     journal.begin({ ...request, session: undefined }, decision('r1', 'w0'));
     expect(journal.latest()[0]).not.toHaveProperty('session');
   });

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { endsInDone, Tail, WholeEvents } from '../../../examples/openai-router/router/sse.js';
+import {
+  endsInDone,
+  errorIn,
+  hasData,
+  Tail,
+  WholeEvents,
+} from '../../../examples/openai-router/router/sse.js';
 
 const cut = (bytes: Buffer, length: number) =>
   Array.from({ length: Math.ceil(bytes.length / length) }, (_, i) =>
@@ -57,24 +63,69 @@ it.each([
   expect(endsInDone(Buffer.from(text))).toBe(isEnd);
 });
 
-describe('what a worker tells of its cache', () => {
+it.each([
+  ['data: 1\n\n', true],
+  [': ping\n\ndata:1\n\n', true],
+  ['event: x\r\ndata: 1\r\n\r\n', true],
+  [': ping - data: 1\n\n', false],
+  ['event: ping\n\n', false],
+])('%j says anything: %s', (text, says) => {
+  expect(hasData(Buffer.from(text))).toBe(says);
+});
+
+describe('an error in a stream', () => {
+  const told = (...data: unknown[]) =>
+    errorIn(Buffer.from(data.map((each) => `data: ${JSON.stringify(each)}\n\n`).join('')));
+
+  it('is found wherever it stands, with its status as HTTP would have it', () => {
+    expect(told({ choices: [] }, { error: { message: 'no', code: 400 } })).toEqual({
+      status: 400,
+      message: 'no',
+    });
+    expect(told({ error: { message: 'full', code: '503' } })).toEqual({ status: 503, message: 'full' });
+    for (const code of [undefined, null, 'server_error', 7, 200])
+      expect(told({ error: { message: 'no', code } })).toEqual({ status: 500, message: 'no' });
+    expect(told({ error: 'no' })).toEqual({ status: 500, message: '"no"' });
+    expect(errorIn(Buffer.from('event: error\r\ndata:{"error":{"message":"é"}}\r\n\r\n'))).toMatchObject({
+      message: 'é',
+    });
+  });
+
+  it('is none where a model speaks of one, or an engine tells that there is none', () => {
+    expect(told({ choices: [{ delta: { content: 'data: {"error":{"message":"no"}}' } }] })).toBeUndefined();
+    expect(told({ choices: [{ finish_reason: 'error' }] }, { error: null }, 'error')).toBeUndefined();
+    expect(errorIn(Buffer.from('data: "error"\n\ndata: [DONE]\n\ndata: null "error"\n\n'))).toBeUndefined();
+  });
+});
+
+describe('the usage that a worker tells', () => {
   const usage = (cached: number) =>
-    `"usage":{"prompt_tokens":9,"prompt_tokens_details":{"cached_tokens":${cached}}}`;
+    `"usage":{"prompt_tokens":9,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":${cached}}}`;
   const told = (...pieces: string[]) => {
     const tail = new Tail();
     for (const piece of pieces) tail.push(Buffer.from(piece));
-    return tail.cachedTokens();
+    return tail.usage();
   };
+  const cached = (cachedTokens: number) => ({ promptTokens: 9, cachedTokens });
 
   it('stands at the end of an answer in one piece, and in one of the last two pieces of a stream', () => {
-    expect(told(`{"choices":[{"text":"${'x'.repeat(100_000)}"}],${usage(7)}}`)).toBe(7);
-    expect(told('data: {}\n\n', `data: {${usage(0)}}\n\n`, 'data: [DONE]\n\n')).toBe(0);
-    expect(told(`data: {${usage(5)}}\n\ndata: [DONE]\n\n`)).toBe(5);
+    expect(told(`{"choices":[{"text":"${'x'.repeat(100_000)}"}],${usage(7)},"more":{}}`)).toEqual(cached(7));
+    expect(told('data: {}\n\n', `data: {${usage(0)}}\n\n`, 'data: [DONE]\n\n')).toEqual(cached(0));
+    expect(told(`data: {${usage(5)}}\n\ndata: [DONE]\n\n`)).toEqual(cached(5));
   });
 
-  it('is not taken from what it wrote, and is nothing where it told nothing', () => {
+  it('is the last, where each chunk has one, or only the last is not null', () => {
+    expect(told(`data: {${usage(1)}}\n\n`, `data: {${usage(2)}}\n\n`)).toEqual(cached(2));
+    expect(told(`data: {"usage": null}\n\ndata: {${usage(3)}}\n\n`)).toEqual(cached(3));
+  });
+
+  it('is not taken from what it wrote, and is nothing where it told nothing, or not of what', () => {
     expect(told(JSON.stringify({ choices: [{ text: usage(3) }] }))).toBeUndefined();
-    expect(told('{"usage":{"prompt_tokens_details":null}}')).toBeUndefined();
+    expect(told('{"usage":{"prompt_tokens":9,"prompt_tokens_details":null}}')).toBeUndefined();
+    expect(told('{"usage":{"prompt_tokens_details":{"cached_tokens":3}}}')).toBeUndefined();
+    expect(
+      told('{"usage":{"prompt_tokens":"9","prompt_tokens_details":{"cached_tokens":-3}}}'),
+    ).toBeUndefined();
     expect(told()).toBeUndefined();
   });
 });

@@ -39,7 +39,7 @@ function call(url: string, given: Partial<UpstreamCall> = {}) {
       headers: { 'content-type': 'application/json' },
       body: Buffer.from('{"stream":true}'),
       controller,
-      firstByteMs: 20_000,
+      patienceMs: 20_000,
       idleMs: 20_000,
       ...given,
       ...more,
@@ -98,6 +98,33 @@ describe('an answer of a worker', () => {
     expect((await textOf(await answer())).join('')).toBe(`${event('a')}data: [DONE]`);
   });
 
+  it('begins with what its first event says: comments before it are no beginning', async () => {
+    const { worker, answer } = await open((arrival) => begun(arrival, ': ping\n\n'));
+    const asked = answer();
+    await until('the request is there', () => worker.arrivals.length > 0);
+    const { response } = worker.arrivals[0]!;
+    await new Promise((sent) => response.write(': ping\n\n', sent));
+    response.end(`${event('a')}: ping\n\n${DONE}`);
+    const { pieces } = await asked;
+    expect((await textOf({ pieces })).join('').replace(/^(: ping\n\n)+/, '')).toBe(
+      `${event('a')}: ping\n\n${DONE}`,
+    );
+  });
+
+  it('may tell of an error behind its beginning, or of one that is the fault of the request', async () => {
+    const failed = (code: number) => `data: ${JSON.stringify({ error: { message: 'no', code } })}\n\n`;
+    for (const [first, rest] of [
+      [failed(400), DONE],
+      [event('a'), failed(500) + DONE],
+    ] as const) {
+      const { worker, answer } = await open((arrival) => begun(arrival, first));
+      const { status, isStream, pieces } = await answer();
+      expect([status, isStream]).toEqual([200, true]);
+      worker.arrivals[0]!.response.end(rest);
+      expect((await textOf({ pieces })).join('')).toBe(first + rest);
+    }
+  });
+
   it('is relayed as it is where it refuses the request', async () => {
     const { answer } = await open(refusing(400));
     const { status, pieces } = await answer();
@@ -117,6 +144,20 @@ describe('a worker that does not answer', () => {
     const { answer } = await open(refusing(status, headers as Record<string, string>));
     const message = `answered ${status}: no: ${status}`;
     expect(await failureOf(answer())).toMatchObject({ failure, message, retryAfterS });
+  });
+
+  it.each<[number | string, Failure]>([
+    [500, 'error'],
+    ['internal', 'error'],
+    [429, 'refused'],
+  ])('says why in the first event of its stream: %s', async (code, failure) => {
+    const told = `data: ${JSON.stringify({ error: { message: 'no', code } })}\n\n`;
+    const { worker, answer } = await open((arrival) => begun(arrival, `: ping\n\n${told}`));
+    expect(await failureOf(answer())).toMatchObject({
+      failure,
+      message: `answered ${Number(code) || 500}: no`,
+    });
+    await seenBy(worker);
   });
 
   it('and says so at length is cut short', async () => {
@@ -154,18 +195,19 @@ describe('a worker that does not answer', () => {
     const { port } = server.address() as { port: number };
     const { failure, message } = await failureOf(call(`http://127.0.0.1:${port}`).answer());
     server.close();
-    expect([failure, message]).toEqual(['cut', expect.stringMatching(/^cut the connection \(/)]);
+    expect([failure, message]).toEqual(['cut', expect.stringMatching(/^cut the connection \(\w+\)$/)]);
   });
 
   it.each<[string, AnswerOf]>([
     ['nothing', () => {}],
     ['only its headers', (arrival) => begun(arrival, '')],
+    ['only comments', (arrival) => begun(arrival, ': ping\n\n')],
     ['half an event', (arrival) => begun(arrival, 'data: {')],
     ['half of one piece', ({ response }) => response.write('{"choices":[')],
     ['half a refusal', ({ response }) => response.writeHead(500).write('{"error":')],
   ])('is given up after a time, and sees it: %s', async (_, silent) => {
     const { worker, answer } = await open(silent);
-    const { failure, message } = await failureOf(answer({ firstByteMs: 200 }));
+    const { failure, message } = await failureOf(answer({ patienceMs: 200 }));
     expect([failure, message]).toEqual(['silent', 'did not answer within 200 ms']);
     await seenBy(worker);
   });
