@@ -4,8 +4,8 @@ import { LRUCache } from 'lru-cache';
 const QUIET_MS = 60_000;
 const MOST_TEXTS = 1000;
 
-export function once(tell: (text: string) => void): (text: string) => void {
-  const told = new LRUCache<string, true>({ max: MOST_TEXTS, ttl: QUIET_MS, updateAgeOnGet: true });
+export function once(tell: (text: string) => void, quietMs = QUIET_MS): (text: string) => void {
+  const told = new LRUCache<string, true>({ max: MOST_TEXTS, ttl: quietMs, updateAgeOnGet: true });
   return (text) => {
     if (told.get(text)) return;
     told.set(text, true);

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { chat, errorOf, openRouter, stubWorkers, type TestedRouter } from './router-support.js';
 import type { StubWorker } from './stub-worker.js';
@@ -75,6 +76,25 @@ describe('what is no request is refused as OpenAI would, and changes nothing', (
     }
     const body = Buffer.from(JSON.stringify(chat('Hello.')));
     expect((await fetch(router.url + CHAT, { method: 'POST', body })).status).toBe(200);
+  });
+
+  it.each([
+    ['what is not HTTP', 'hello\r\n\r\n', 400],
+    ['a header that is none', 'GET / HTTP/1.1\r\nno header\r\n\r\n', 400],
+    ['a length that is none', `POST ${CHAT} HTTP/1.1\r\nHost: x\r\nContent-Length: many\r\n\r\n{}`, 400],
+    ['headers of 32 kB', `GET / HTTP/1.1\r\nHost: x\r\nx: ${'x'.repeat(32_768)}\r\n\r\n`, 431],
+  ])('%s', async (_, text, status) => {
+    const { router, nothingHappened } = await open();
+    const { port, hostname } = new URL(router.url);
+    const socket = connect(Number(port), hostname);
+    socket.write(text);
+    const [head, body] = (await buffer(socket)).toString().split('\r\n\r\n');
+    expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    const response = new Response(body!, {
+      headers: { 'content-type': /content-type: (.*)/.exec(head!)![1]! },
+    });
+    expect(await errorOf(response)).toMatchObject({ type: 'invalid_request_error' });
+    await nothingHappened();
   });
 
   it('a request that breaks off', async () => {

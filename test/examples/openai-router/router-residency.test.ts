@@ -1,5 +1,7 @@
-import { EventFeed, KvIndex, redisTransport, SketchPublisher, ZmqSubscriber } from 'kvidx';
+import { EventFeed, KvIndex, Router, redisTransport, SketchPublisher, ZmqSubscriber } from 'kvidx';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { readOptions } from '../../../examples/openai-router/router/options.js';
+import { createServer } from '../../../examples/openai-router/router/server.js';
 import { hasNoRedis, RedisServer } from '../../sketch/exchange/redis-server.js';
 import { openRouter, type TestedRouter, until } from './router-support.js';
 import { MODEL, WorkerClient } from './worker-client.js';
@@ -226,6 +228,16 @@ describe.skipIf(hasNoRedis)('by sketches in Redis', () => {
     expect(expected).toBe(told);
     await router.settled();
   });
+});
+
+it('a router that is told no policy has that of the library, and shows it', async () => {
+  const server = await createServer(readOptions(['--worker', 'http://127.0.0.1:1', '--log-level', 'silent']));
+  onTestFinished(() => server.close(0));
+  const library = new Router();
+  expect(await (await server.app.inject('/debug/state')).json()).toMatchObject({
+    policy: library.policy.spec,
+  });
+  library.close();
 });
 
 describe('a router does not start, and leaves nothing open,', () => {
