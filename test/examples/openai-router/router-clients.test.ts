@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { chat, openRouter, stubWorkers, type TestedRouter, until } from './router-support.js';
@@ -75,6 +76,52 @@ describe('a client that hangs up', () => {
     }
     await worker!.arrivals[0]!.closed;
     expect((await router.settled()).totals).toMatchObject({ abandoned: 1, finished: 0, failed: 0 });
+  });
+
+  it('in the middle of a stream leaves its prompt at the worker, where the router expects it', async () => {
+    const workers = await stubWorkers((arrival) => begun(arrival, event('a')));
+    const router = await openRouter(workers);
+    const body = chat('word '.repeat(100), { stream: true });
+    const expected: unknown[] = [];
+    for (let i = 0; i < 2; i++) {
+      const controller = new AbortController();
+      const { headers } = await router.post(body, { signal: controller.signal });
+      expected.push(Number(headers.get('x-kvidx-expected-tokens')) >= 100);
+      controller.abort();
+      await router.settled();
+    }
+    expect(expected).toEqual([false, true]);
+    expect((await router.state()).totals).toMatchObject({ abandoned: 2, finished: 0 });
+    expect(router.stats()).toMatchObject({ finished: 2, errors: 0 });
+  });
+
+  it('when it has all of its stream was served', async () => {
+    const workers = await stubWorkers((arrival) => begun(arrival, event('a') + DONE)); // which does not end
+    const router = await openRouter(workers);
+    const response = await ask(router);
+    let text = '';
+    for await (const piece of response) {
+      text += piece;
+      if (text.endsWith(DONE)) break; // which hangs up
+    }
+    await workers[0]!.arrivals[0]!.closed;
+    expect((await router.settled()).totals).toMatchObject({ finished: 1, abandoned: 0, failed: 0 });
+  });
+
+  it('ends all that it asked for on its connection, also what waits in line', async () => {
+    const [worker] = await stubWorkers((arrival) => begun(arrival, event('a')));
+    const router = await openRouter([worker!]);
+    const { hostname, port } = new URL(router.url);
+    const socket = connect(Number(port), hostname);
+    const body = JSON.stringify(BODY);
+    const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n`;
+    const AT_ONCE = 12;
+    socket.write((head + body).repeat(AT_ONCE));
+    await until('they are there', () => worker!.arrivals.length === AT_ONCE);
+    await once(socket, 'data');
+    socket.destroy();
+    await Promise.all(worker!.arrivals.map(({ closed }) => closed));
+    expect((await router.settled()).totals).toMatchObject({ requests: AT_ONCE, abandoned: AT_ONCE });
   });
 
   it('in the middle of an endless stream ends it as well', async () => {

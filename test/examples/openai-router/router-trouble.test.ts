@@ -1,7 +1,15 @@
 import { Router } from 'kvidx';
 import { APIError } from 'openai';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { chat, errorOf, openRouter, stubWorkers, type TestedRouter, until } from './router-support.js';
+import {
+  chat,
+  errorOf,
+  openRouter,
+  stubWorker,
+  stubWorkers,
+  type TestedRouter,
+  until,
+} from './router-support.js';
 import { type AnswerOf, begun, DONE, event, refusing, type StubWorker } from './stub-worker.js';
 
 const dies: AnswerOf = ({ response }) => response.destroy();
@@ -16,6 +24,11 @@ const halfOfOnePiece: AnswerOf = ({ response }) => {
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': 1000 });
   response.write('{"choices":[', () => response.destroy());
 };
+
+/** As an engine tells an error when its headers are gone. */
+function failed(code: number): string {
+  return `data: ${JSON.stringify({ error: { message: `no: ${code}`, type: 't', param: null, code } })}\n\n`;
+}
 
 const FULL = { status: 503, code: 'overloaded' };
 const FAILED = { status: 502, code: 'upstream_error' };
@@ -33,6 +46,11 @@ const EARLY: readonly [string, AnswerOf, { readonly status: number; readonly cod
   ['dies within its first event', beginsAnd('destroy', 'data: {"half'), FAILED],
   ['ends before its first event', beginsAnd('end', ''), FAILED],
   ['dies in the middle of an answer in one piece', halfOfOnePiece, FAILED],
+  ['fails in the first event of its stream', beginsAnd('end', failed(500) + DONE), FAILED],
+  ['is full in the first event of its stream', beginsAnd('end', failed(503) + DONE), FULL],
+  ['fails behind comments', beginsAnd('end', `: ping\n\n: ping\n\n${failed(500)}`), FAILED],
+  ['dies behind comments', beginsAnd('destroy', ': ping\n\n'), FAILED],
+  ['is silent behind comments', (arrival) => begun(arrival, ': ping\n\n'), LATE],
 ];
 
 const counts = (workers: readonly StubWorker[]) => workers.map(({ arrivals }) => arrivals.length);
@@ -69,6 +87,33 @@ describe('a worker that fails before it answered', () => {
     },
   );
 
+  it('is replaced so many times at most: a request that kills engines does not get to all', async () => {
+    for (const [maxAttempts, attempts] of [
+      [undefined, 3],
+      [1, 1],
+      [9, 5],
+    ] as const) {
+      const workers = await stubWorkers(dies, dies, dies, dies, dies);
+      const router = await openRouter(workers, maxAttempts && { maxAttempts });
+      expect((await router.post(chat('Hello.'))).status).toBe(502);
+      expect(counts(workers).reduce((sum, count) => sum + count)).toBe(attempts);
+      const { totals, decisions } = await router.settled();
+      expect(totals).toMatchObject({ failed: 1, retries: attempts - 1 });
+      expect(decisions).toMatchObject([{ attempts, outcome: 'failed' }]);
+    }
+  });
+
+  it('is not replaced where a whole answer did not come in time: it would take another one as long', async () => {
+    const workers = await stubWorkers(stalls, stalls);
+    const router = await openRouter(workers, { answerMs: 50 });
+    const response = await router.post(chat('Hello.'));
+    expect(response.status).toBe(504);
+    expect(await errorOf(response)).toMatchObject({ code: 'upstream_timeout' });
+    await workers[0]!.arrivals[0]!.closed;
+    expect(counts(workers)).toEqual([1, 0]);
+    expect((await router.settled()).totals).toMatchObject({ failed: 1, retries: 0 });
+  });
+
   it('says when to come again, where all are full', async () => {
     for (const [headers, seconds] of [
       [{ 'retry-after': '7' }, '7'],
@@ -101,6 +146,15 @@ describe('a worker that fails before it answered', () => {
       expect(await errorOf(response)).toMatchObject({ code: 'overloaded' });
     }
     await router.settled();
+  });
+
+  it('is not replaced where the first event of its stream blames the request', async () => {
+    const workers = await stubWorkers(beginsAnd('end', failed(400) + DONE), undefined);
+    const router = await openRouter(workers);
+    const response = await router.post(chat('Hello.', { stream: true }));
+    expect(await response.text()).toBe(failed(400) + DONE);
+    expect(counts(workers)).toEqual([1, 0]);
+    expect((await router.settled()).totals).toMatchObject({ failed: 1, retries: 0 });
   });
 
   it.each([400, 401, 404, 422])('is not replaced where the request is at fault: %i', async (status) => {
@@ -152,6 +206,34 @@ describe('a worker that fails in the middle of a stream', () => {
     expect(router.stats().ignoredHooks).toEqual({ unknown: 0, repeated: 0, outOfOrder: 0 });
   });
 
+  it.each<[string, string]>([
+    ['and ends as if nothing were', DONE],
+    ['and ends at once', ''],
+  ])('may tell it itself, %s: that is forwarded, and its request has failed', async (_, end) => {
+    const workers = await stubWorkers((arrival) => begun(arrival, event('a')), undefined);
+    const router = await openRouter(workers);
+    const response = await router.post(chat('Hello.', { stream: true }));
+    workers[0]!.arrivals[0]!.response.end(failed(500) + end);
+    expect(await response.text()).toBe(event('a') + failed(500) + end);
+    const { totals, decisions } = await router.settled();
+    expect(totals).toMatchObject({ failed: 1, finished: 0, abandoned: 0, retries: 0 });
+    expect(decisions).toMatchObject([{ outcome: 'failed', error: 'answered with an error: no: 500' }]);
+    expect(router.stats()).toMatchObject({ errors: 1, finished: 0 });
+  });
+
+  it('and whose client leaves at the error that it told has failed', async () => {
+    const workers = await stubWorkers((arrival) => begun(arrival, event('a')));
+    const router = await openRouter(workers);
+    const reading = read(router);
+    await until('it is there', () => workers[0]!.arrivals.length === 1);
+    const { response, closed } = workers[0]!.arrivals[0]!;
+    await until('it is answered', () => router.stats().workers[0]!.ongoingDecodeTokens > 0);
+    response.write(failed(500)); // and nothing more
+    expect((await reading).error).toMatchObject({ message: 'no: 500' });
+    await closed;
+    expect((await router.settled()).totals).toMatchObject({ failed: 1, abandoned: 0 });
+  });
+
   it('ends its text with an event of the error, whatever ended the lines before', async () => {
     const text = event('a').replaceAll('\n', '\r\n');
     const router = await openRouter(await stubWorkers(beginsAnd('destroy', `${text}data: {"half`)));
@@ -163,15 +245,26 @@ describe('a worker that fails in the middle of a stream', () => {
 });
 
 describe('a fault of the router itself', () => {
+  /** The next call of this hook throws; what is logged then. */
+  const faulty = (hook: 'route' | 'reroute' | 'onDispatch' | 'onFirstToken' | 'onFinish') => {
+    const fault = vi.spyOn(Router.prototype, hook).mockImplementationOnce(() => {
+      throw new Error('a fault');
+    });
+    const logged: string[] = [];
+    const log = vi.spyOn(process.stderr, 'write').mockImplementation((text) => logged.push(`${text}`) > 0);
+    onTestFinished(() => {
+      fault.mockRestore();
+      log.mockRestore();
+    });
+    return logged;
+  };
+
   it.each(['onFirstToken', 'onFinish'] as const)(
-    'ends the request, at its worker as well: in %s',
+    'ends the request, at its worker as well, and is logged: in %s',
     async (hook) => {
       const workers = await stubWorkers((arrival) => begun(arrival, event('a')), undefined);
-      const router = await openRouter(workers);
-      const fault = vi.spyOn(Router.prototype, hook).mockImplementationOnce(() => {
-        throw new Error('a fault');
-      });
-      onTestFinished(() => fault.mockRestore());
+      const router = await openRouter(workers, { logLevel: 'error' });
+      const logged = faulty(hook);
       const asked = router.post(chat('Hello.', { stream: true }));
       await until('it is there', () => workers[0]!.arrivals.length === 1);
       const { response, closed } = workers[0]!.arrivals[0]!;
@@ -187,6 +280,27 @@ describe('a fault of the router itself', () => {
       await closed;
       const { decisions } = await router.settled();
       expect(decisions).toMatchObject([{ outcome: 'failed', error: 'a fault', attempts: 1 }]);
+      expect(logged).toEqual([expect.stringContaining('a fault')]);
+    },
+  );
+
+  it.each(['route', 'reroute', 'onDispatch'] as const)(
+    'before anything is sent leaves nothing behind, and is logged: in %s',
+    async (hook) => {
+      const workers = [await stubWorker({ models: [{ id: 'other' }] }), await stubWorker()];
+      const router = await openRouter(workers, { logLevel: 'error' });
+      const logged = faulty(hook);
+      const answered = await router.post(chat('Hello.'));
+      expect([answered.status, (await errorOf(answered)).message]).toEqual([
+        500,
+        expect.stringMatching(/its log says why/),
+      ]);
+      expect(counts(workers)).toEqual([0, 0]);
+      expect(logged).toEqual([expect.stringContaining('a fault')]);
+      const { totals } = await router.settled();
+      expect(totals).toMatchObject(hook === 'onDispatch' ? { failed: 1 } : { requests: 0 });
+      expect((await router.post(chat('Hello.'))).status).toBe(200);
+      await router.settled();
     },
   );
 });

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { chat, openRouter, stubWorker, stubWorkers, until } from './router-support.js';
-import { begun, DONE, event } from './stub-worker.js';
+import { chat, errorOf, openRouter, stubWorker, stubWorkers, until } from './router-support.js';
+import { begun, DONE, event, refusing } from './stub-worker.js';
 
 const LONG = 'word '.repeat(100);
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const POLICY = 'kv-aware:overlap=exclusive';
 
 /** Of an answer, once it has come to its end. */
@@ -24,7 +25,7 @@ describe('a router', () => {
     expect(Object.fromEntries(response.headers)).toMatchObject({
       'content-type': 'application/json',
       'x-kvidx-worker': 'w0',
-      'x-kvidx-request-id': 'request-1',
+      'x-kvidx-request-id': expect.stringMatching(UUID),
       'x-kvidx-expected-tokens': '0',
     });
     const { path, body: sent, headers } = worker!.arrivals[0]!;
@@ -36,7 +37,22 @@ describe('a router', () => {
     expect(decisions).toMatchObject([
       { session: 's', worker: 'w0', attempts: 1, outcome: 'finished', cachedTokens: 3 },
     ]);
-    expect(totals).toMatchObject({ requests: 1, finished: 1, toldCachedTokens: 3 });
+    expect(decisions[0]).not.toHaveProperty('firstTokenMs'); // it came with all others
+    expect(totals).toMatchObject({ requests: 1, finished: 1, toldPromptTokens: 10, toldCachedTokens: 3 });
+  });
+
+  it('names requests as no other router does, and each attempt anew', async () => {
+    const workers = await stubWorkers(refusing(500), undefined);
+    const routers = [await openRouter(workers), await openRouter(workers)];
+    for (const router of routers) {
+      const response = await router.post(chat('Hello.'));
+      const { headers } = workers[1]!.arrivals.at(-1)!;
+      expect(response.headers.get('x-kvidx-request-id')).toBe(headers['x-request-id']);
+    }
+    const ids = workers.flatMap(({ arrivals }) => arrivals).map(({ headers }) => headers['x-request-id']);
+    for (const id of ids) expect(id).toMatch(UUID);
+    expect(new Set(ids).size).toBe(4);
+    for (const router of routers) await router.settled();
   });
 
   it('streams each piece as it comes', async () => {
@@ -89,11 +105,14 @@ describe('a router', () => {
     );
     const router = await openRouter(workers);
     const waiting = router.post(chat('Hello.'));
-    const rejects = expect(waiting).rejects.toThrow();
     const streaming = await router.post(chat('Hello.', { stream: true }));
-    const breaks = expect(streaming.text()).rejects.toThrow();
     await router.close();
-    await Promise.all([rejects, breaks]);
+    const refused = await waiting;
+    expect(refused.status).toBe(503);
+    expect(await errorOf(refused)).toMatchObject({ type: 'server_error', code: 'shutting_down' });
+    const text = await streaming.text();
+    expect(text.startsWith(`${event('a')}data: {"error":`)).toBe(true);
+    expect(text).toContain('"code":"shutting_down"');
     await Promise.all(workers.map(({ arrivals }) => arrivals[0]!.closed));
     expect(router.stats().requests).toBe(0);
   });

@@ -189,6 +189,14 @@ describe('a worker that does not answer', () => {
     expect(await failureOf(answer())).toMatchObject({ failure: 'cut' });
   });
 
+  it('is not named by its address in what clients are told; the cause is kept for a log', async () => {
+    const cause = Object.assign(new Error('getaddrinfo ENOTFOUND gpu-7.internal'), { code: 'ENOTFOUND' });
+    const dispatcher = new Agent({ connect: (_options, done) => done(cause, null) });
+    agents.push(dispatcher);
+    const failure = await failureOf(call('http://gpu-7.internal:8000').answer({ dispatcher }));
+    expect(failure).toMatchObject({ message: 'cut the connection (ENOTFOUND)', cause });
+  });
+
   it('speaks another language', async () => {
     const server = createServer((socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
