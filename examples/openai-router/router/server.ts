@@ -129,6 +129,9 @@ export async function createServer(options: RouterOptions): Promise<RouterServer
     await residency.close();
   });
   await workers.start();
+  for (const { name, reason } of workers.all()) {
+    if (reason !== undefined) app.log.warn(`${name} is not up yet: it ${reason}`);
+  }
   return {
     app,
     async close(patienceMs) {

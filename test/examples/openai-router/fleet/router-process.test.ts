@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { chat, stubWorker } from '../router-support.js';
@@ -50,6 +51,13 @@ test.each<[string, (child: Awaited<ReturnType<typeof streaming>>['child']) => un
   end(child);
   expect(await stream.text()).toMatch(CUT_SHORT);
   expect(await ended).toEqual([0, null]);
+});
+
+test('a worker that is not up from the start is logged, with the reason', async () => {
+  const child = fork(FILE, ['--port', '0', '--worker', 'http://127.0.0.1:1'], { silent: true });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const [line] = await once(createInterface(child.stderr!), 'line');
+  expect(JSON.parse(line).msg).toBe('w0 is not up yet: it refuses connections');
 });
 
 test('an address of IPv6 is told as a URL has it', async () => {
