@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { PromptTokenizer } from '../../../examples/openai-router/openai/prompt.js';
 import { chat, openRouter, stubWorkers, type TestedRouter, until } from './router-support.js';
 import { type AnswerOf, begun, DONE, event, refusing } from './stub-worker.js';
 
@@ -47,6 +48,25 @@ describe('a client that hangs up', () => {
     expect(totals).toMatchObject({ requests: 1, abandoned: 1, retries: 0 });
     expect(decisions).toMatchObject([{ outcome: 'abandoned', error: 'the client hung up' }]);
     expect(workers[1]!.arrivals).toHaveLength(0);
+  });
+
+  it('while its prompt is read ends that, and no worker hears of it', async () => {
+    const read = vi.spyOn(PromptTokenizer.prototype, 'tokens');
+    onTestFinished(() => read.mockRestore());
+    read.mockImplementationOnce(async (_request, signal) => {
+      await once(signal!, 'abort');
+      throw signal!.reason;
+    });
+    const [worker] = await stubWorkers(undefined);
+    const router = await openRouter([worker!]);
+    const controller = new AbortController();
+    const asked = router.post(BODY, { signal: controller.signal });
+    await until('it is read', () => read.mock.calls.length === 1);
+    controller.abort();
+    await expect(asked).rejects.toThrow();
+    await expect(read.mock.results[0]!.value).rejects.toThrow('the client hung up');
+    expect((await router.settled()).totals).toMatchObject({ requests: 0, refused: 0 });
+    expect(worker!.arrivals).toHaveLength(0);
   });
 
   it('while another worker is tried ends that', async () => {

@@ -1,69 +1,10 @@
 import { createServer } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
 import { Agent } from 'undici';
-import { afterEach, describe, expect, it } from 'vitest';
-import {
-  callWorker,
-  type Failure,
-  type UpstreamCall,
-  UpstreamFailure,
-} from '../../../examples/openai-router/router/upstream.js';
-import { stubWorker, until } from './router-support.js';
-import {
-  type AnswerOf,
-  begun,
-  DONE,
-  EVENT_STREAM,
-  event,
-  refusing,
-  type StubWorker,
-  whole,
-} from './stub-worker.js';
-
-const agents: Agent[] = [];
-afterEach(() => Promise.all(agents.splice(0).map((agent) => agent.destroy())));
-
-async function open(answer?: AnswerOf) {
-  const worker = await stubWorker(answer && { answer });
-  return { worker, ...call(worker.url) };
-}
-
-function call(url: string, given: Partial<UpstreamCall> = {}) {
-  const dispatcher = new Agent({ connect: { timeout: 2000 } });
-  agents.push(dispatcher);
-  const controller = new AbortController();
-  const answer = (more: Partial<UpstreamCall> = {}) =>
-    callWorker({
-      dispatcher,
-      url: `${url}/v1/chat/completions`,
-      headers: { 'content-type': 'application/json' },
-      body: Buffer.from('{"stream":true}'),
-      controller,
-      patienceMs: 20_000,
-      idleMs: 20_000,
-      ...given,
-      ...more,
-    });
-  return { controller, answer };
-}
-
-async function textOf({ pieces }: { pieces: AsyncIterable<Buffer> }): Promise<string[]> {
-  const texts: string[] = [];
-  for await (const piece of pieces) texts.push(piece.toString());
-  return texts;
-}
-
-async function failureOf(promise: Promise<unknown>): Promise<{ failure: Failure; message: string }> {
-  const error = await promise.then(
-    () => expect.fail('it did not fail'),
-    (thrown) => thrown,
-  );
-  expect(error).toBeInstanceOf(UpstreamFailure);
-  return error;
-}
-
-/** The worker sees the end of its only request. */
-const seenBy = (worker: StubWorker) => worker.arrivals[0]!.closed;
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Failure } from '../../../examples/openai-router/router/upstream.js';
+import { until } from './router-support.js';
+import { type AnswerOf, begun, DONE, EVENT_STREAM, event, refusing, whole } from './stub-worker.js';
+import { call, failureOf, open, seenBy, textOf } from './upstream-support.js';
 
 describe('an answer of a worker', () => {
   it('begins with its first whole event, and goes on by whole events, whatever pieces they came in', async () => {
@@ -192,7 +133,7 @@ describe('a worker that does not answer', () => {
   it('is not named by its address in what clients are told; the cause is kept for a log', async () => {
     const cause = Object.assign(new Error('getaddrinfo ENOTFOUND gpu-7.internal'), { code: 'ENOTFOUND' });
     const dispatcher = new Agent({ connect: (_options, done) => done(cause, null) });
-    agents.push(dispatcher);
+    onTestFinished(() => dispatcher.destroy());
     const failure = await failureOf(call('http://gpu-7.internal:8000').answer({ dispatcher }));
     expect(failure).toMatchObject({ message: 'cut the connection (ENOTFOUND)', cause });
   });
@@ -218,90 +159,5 @@ describe('a worker that does not answer', () => {
     const { failure, message } = await failureOf(answer({ patienceMs: 200 }));
     expect([failure, message]).toEqual(['silent', 'did not answer within 200 ms']);
     await seenBy(worker);
-  });
-});
-
-describe('a worker that fails in the middle of its answer', () => {
-  it('is given up when it is silent, and sees it', async () => {
-    const { worker, answer } = await open((arrival) => begun(arrival, event('a')));
-    const { pieces } = await answer({ idleMs: 50 });
-    const { failure, message } = await failureOf(textOf({ pieces }));
-    expect([failure, message]).toEqual(['silent', 'was silent in the middle of its answer for 50 ms']);
-    await seenBy(worker);
-  });
-
-  it('is not taken for silent while nobody reads', async () => {
-    const { worker, answer } = await open((arrival) => begun(arrival, event('a')));
-    const { pieces } = await answer({ idleMs: 50 });
-    const reader = pieces[Symbol.asyncIterator]();
-    expect((await reader.next()).value.toString()).toBe(event('a'));
-    worker.arrivals[0]!.response.end(event('b') + DONE);
-    await pause(100);
-    expect((await reader.next()).value.toString()).toBe(event('b') + DONE);
-    expect((await reader.next()).done).toBe(true);
-  });
-
-  it.each<[string, string, 'destroy' | 'end']>([
-    ['dies', '', 'destroy'],
-    ['dies within an event', 'data: {"half', 'destroy'],
-    ['ends without [DONE]', '', 'end'],
-    ['ends within an event', 'data: {"half', 'end'],
-  ])('is told by a failure behind its last whole event: %s', async (_, half, end) => {
-    const { answer } = await open(async (arrival) => {
-      await begun(arrival, event('a') + half);
-      arrival.response[end]();
-    });
-    const given: string[] = [];
-    const { pieces } = await answer();
-    const { failure } = await failureOf(
-      (async () => {
-        for await (const piece of pieces) given.push(piece.toString());
-      })(),
-    );
-    expect(failure).toBe('cut');
-    expect(given.join('')).toBe(event('a'));
-  });
-
-  it('is given up where an event never ends', async () => {
-    const { worker, answer } = await open(async (arrival) => {
-      await begun(arrival, event('a'));
-      const piece = 'x'.repeat(2 ** 20);
-      while (!arrival.response.destroyed) await new Promise((sent) => arrival.response.write(piece, sent));
-    });
-    const { pieces } = await answer();
-    expect(await failureOf(textOf({ pieces }))).toMatchObject({
-      failure: 'error',
-      message: /more than 8388608 bytes/,
-    });
-    await seenBy(worker);
-  });
-});
-
-describe('an abort', () => {
-  const reason = new Error('enough');
-
-  it('before the first byte is thrown with its reason, and the worker sees it', async () => {
-    const { worker, answer, controller } = await open(() => {});
-    const asked = answer();
-    await until('the request is there', () => worker.arrivals.length > 0);
-    controller.abort(reason);
-    await expect(asked).rejects.toBe(reason);
-    await seenBy(worker);
-  });
-
-  it('in the middle of an answer as well', async () => {
-    const { worker, answer, controller } = await open((arrival) => begun(arrival, event('a')));
-    const { pieces } = await answer();
-    const reading = textOf({ pieces });
-    controller.abort(reason);
-    await expect(reading).rejects.toBe(reason);
-    await seenBy(worker);
-  });
-
-  it('before the call sends nothing', async () => {
-    const { worker, answer, controller } = await open();
-    controller.abort(reason);
-    await expect(answer()).rejects.toBe(reason);
-    expect(worker.arrivals).toHaveLength(0);
   });
 });
