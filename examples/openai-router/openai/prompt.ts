@@ -1,6 +1,8 @@
 import { LRUCache } from 'lru-cache';
+import { partsOf } from './parts.js';
 import type { ChatPrompt, CompletionRequest, Message } from './requests.js';
 import type { Tokenizer } from './tokenizer.js';
+import { Turns } from './turns.js';
 
 const GENERATION_PROMPT = '<|im_start|>assistant\n';
 const MESSAGE_END = '<|im_end|>\n';
@@ -20,6 +22,8 @@ export class PromptTokenizer {
   readonly tokenizer: Tokenizer;
   /** Of a growing chat only the new pieces are encoded. */
   readonly #pieces: LRUCache<string, Uint32Array>;
+  readonly #underWay = new Map<string, Promise<Uint32Array>>();
+  readonly #turns = new Turns();
 
   constructor(tokenizer: Tokenizer, { maxCacheBytes = 64 * 2 ** 20 }: { maxCacheBytes?: number } = {}) {
     this.tokenizer = tokenizer;
@@ -34,27 +38,68 @@ export class PromptTokenizer {
     return this.#pieces.calculatedSize;
   }
 
-  tokens({ prompt }: CompletionRequest): Uint32Array {
-    if (typeof prompt === 'string') return Uint32Array.from(this.tokenizer.encode(prompt));
+  /**
+   * What is cached costs no turn of the event loop; long texts that are new take many, so that they stop nothing else. Once the
+   * signal aborts it rejects with the signal's reason.
+   */
+  async tokens({ prompt }: CompletionRequest, signal?: AbortSignal): Promise<Uint32Array> {
+    if (typeof prompt === 'string') return this.#encode(prompt, signal);
     if (!('messages' in prompt)) return Uint32Array.from(prompt);
-    const pieces = piecesOf(prompt).map((text) => this.#encode(text));
-    const tokens = new Uint32Array(pieces.reduce((length, piece) => length + piece.length, 0));
-    let length = 0;
-    for (const piece of pieces) {
-      tokens.set(piece, length);
-      length += piece.length;
-    }
-    return tokens;
+    const pieces: Uint32Array[] = [];
+    for (const text of piecesOf(prompt))
+      pieces.push(this.#pieces.get(text) ?? (await this.#encodePiece(text, signal)));
+    return concat(pieces);
   }
 
-  #encode(text: string): Uint32Array {
-    let ids = this.#pieces.get(text);
-    if (ids === undefined) {
-      ids = Uint32Array.from(this.tokenizer.encode(text));
-      this.#pieces.set(text, ids);
+  /** What several requests need at once is encoded once. */
+  async #encodePiece(text: string, signal: AbortSignal | undefined): Promise<Uint32Array> {
+    for (let other = this.#underWay.get(text); other !== undefined; other = this.#underWay.get(text)) {
+      // If it fails, as the request that began it was aborted, another one begins anew.
+      const ids = await unlessAborted(
+        other.catch(() => undefined),
+        signal,
+      );
+      if (ids !== undefined) return ids;
     }
-    return ids;
+    const encoding = this.#encode(text, signal);
+    this.#underWay.set(text, encoding);
+    try {
+      const ids = await encoding;
+      this.#pieces.set(text, ids);
+      return ids;
+    } finally {
+      this.#underWay.delete(text);
+    }
   }
+
+  async #encode(text: string, signal: AbortSignal | undefined): Promise<Uint32Array> {
+    const parts: Uint32Array[] = [];
+    for (const part of partsOf(text)) {
+      await this.#turns.next(signal);
+      parts.push(Uint32Array.from(this.tokenizer.encode(part)));
+    }
+    return concat(parts);
+  }
+}
+
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const abort = () => reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+function concat(parts: readonly Uint32Array[]): Uint32Array {
+  const whole = new Uint32Array(parts.reduce((length, part) => length + part.length, 0));
+  let length = 0;
+  for (const part of parts) {
+    whole.set(part, length);
+    length += part.length;
+  }
+  return whole;
 }
 
 function piecesOf({ tools, messages }: ChatPrompt): string[] {

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { partsOf } from './parts.js';
 
 export interface Tokenizer {
   readonly name: string;
@@ -17,7 +18,7 @@ async function loadO200k(): Promise<Tokenizer> {
   setMergeCacheSize(0);
   // With none allowed and none refused, what looks like a special token is plain text.
   const options = { disallowedSpecial: new Set<string>() };
-  return { name: 'o200k_base', encode: withBoundedWords((text) => encode(text, options)) };
+  return { name: 'o200k_base', encode: inParts((text) => encode(text, options)) };
 }
 
 async function loadHuggingFace(path: string): Promise<Tokenizer> {
@@ -29,7 +30,7 @@ async function loadHuggingFace(path: string): Promise<Tokenizer> {
     // Without the tokens that a model wants before and after a whole prompt: framing is that of PromptTokenizer.
     const encode = (text: string) => tokenizer.encode(text, { add_special_tokens: false }).ids;
     encode('Some parts of a bad file are found only by use.');
-    return { name: path, encode: withBoundedWords(encode) };
+    return { name: path, encode: inParts(encode) };
   } catch (error) {
     throw unusable(path, error);
   }
@@ -52,32 +53,11 @@ function unusable(path: string, cause: unknown): Error {
   });
 }
 
-/** Longer than the words of people and of code; a multiple of three, since o200k_base takes digits by threes. */
-const MAX_WORD_CHARS = 240;
-/** What tokenizers take as one word, at most: letters, digits, blanks, or other signs with the line ends after them. */
-const KINDS = [
-  String.raw`[\p{L}\p{M}]`,
-  String.raw`\p{N}`,
-  String.raw`\s`,
-  String.raw`(?:[^\s\p{L}\p{N}]|[\r\n])`,
-];
-const WORDS = new RegExp(KINDS.map((kind) => `${kind}{1,${MAX_WORD_CHARS}}`).join('|'), 'gu');
-
-/**
- * The time of byte-pair merging grows with the square of a word's length: 128 kB of emoji without a space would stop the
- * process for most of a minute. So longer words are encoded in parts, not quite as an engine does.
- */
-function withBoundedWords(encode: (text: string) => readonly number[]): (text: string) => number[] {
+/** Part by part: no text, and no word in it, is too long for the tokenizer. */
+function inParts(encode: (text: string) => readonly number[]): (text: string) => number[] {
   return (text) => {
     const ids: number[] = [];
-    let start = 0;
-    const encodeUpTo = (end: number) => {
-      for (const id of encode(text.slice(start, end))) ids.push(id);
-      start = end;
-    };
-    for (const { 0: word, index } of text.matchAll(WORDS))
-      if (word.length >= MAX_WORD_CHARS) encodeUpTo(index + word.length);
-    encodeUpTo(text.length);
+    for (const part of partsOf(text)) for (const id of encode(part)) ids.push(id);
     return ids;
   };
 }

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { internalError, invalidRequest, modelNotFound, overloaded } from '../openai/errors.js';
+import { internalError, invalidRequest, modelNotFound, OpenAiError, overloaded } from '../openai/errors.js';
 import { answerError, answerUnknownPath } from '../openai/http-errors.js';
 import type { PromptTokenizer } from '../openai/prompt.js';
 import { type CompletionRequest, readCompletion } from '../openai/requests.js';
@@ -35,21 +35,21 @@ export function createServer(parts: ServerParts): FastifyInstance {
   server.setNotFoundHandler(answerUnknownPath);
   const created = Math.floor(Date.now() / 1000);
   const state = () => ({ name, mode: modes.current, ...engine.stats() });
-  const promptOf = (request: CompletionRequest): Prompt => {
-    return { tokens: prompts.tokens(request), cacheSalt: request.cacheSalt };
+  const promptOf = async (request: CompletionRequest, signal?: AbortSignal): Promise<Prompt> => {
+    return { tokens: await prompts.tokens(request, signal), cacheSalt: request.cacheSalt };
   };
 
   const complete = (kind: CompletionRequest['kind']) => async (http: FastifyRequest, reply: FastifyReply) => {
     const request = readCompletion(kind, http.body);
     if (request.model !== model) throw modelNotFound(request.model);
-    const prompt = promptOf(request);
+    const response = reply.raw;
+    const hungUp = hangUpOf(response);
+    const prompt = await promptOf(request, hungUp);
     checkLength(prompt, request);
     const mode = modes.meet();
     if (mode === 'full') throw overloaded('The worker is made to be full.', 1);
     if (mode === 'error') throw internalError('The worker is made to fail.');
     const answer = answerTo(request, prompt.tokens, prompts.tokenizer);
-    const response = reply.raw;
-    const hungUp = hangUpOf(response);
     engine.enter();
     reply.hijack();
     try {
@@ -89,8 +89,8 @@ export function createServer(parts: ServerParts): FastifyInstance {
     modes.set(mode, after as number);
     return state();
   });
-  server.post<{ Querystring: { kind?: string } }>('/fake/held', ({ body, query }) => {
-    const prompt = promptOf(readCompletion(query.kind === 'text' ? 'text' : 'chat', body));
+  server.post<{ Querystring: { kind?: string } }>('/fake/held', async ({ body, query }) => {
+    const prompt = await promptOf(readCompletion(query.kind === 'text' ? 'text' : 'chat', body));
     return { promptTokens: prompt.tokens.length, heldTokens: engine.heldTokens(prompt) };
   });
   return server;
@@ -100,6 +100,7 @@ function checkLength(
   { tokens }: Prompt,
   { kind, maxTokens = DEFAULT_ANSWER_TOKENS }: CompletionRequest,
 ): void {
+  if (maxTokens === 0) throw invalidRequest("'max_tokens' must be at least 1.", 'max_tokens');
   if (tokens.length + maxTokens <= MAX_MODEL_TOKENS) return;
   throw invalidRequest(
     `This model's maximum context length is ${MAX_MODEL_TOKENS} tokens: ` +
@@ -110,6 +111,6 @@ function checkLength(
 
 function hangUpOf(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
-  response.once('close', () => controller.abort());
+  response.once('close', () => controller.abort(new OpenAiError(499, 'The client hung up.')));
   return controller.signal;
 }

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { MODEL, user, WorkerClient } from './worker-client.js';
 
 interface ErrorBody {
@@ -37,6 +37,12 @@ describe('a request that cannot be served is refused as OpenAI would, and change
       { model: MODEL, messages: [user('Hello.')], max_tokens: 1e9 },
       { status: 400, param: 'messages' },
     ],
+    [
+      'an answer of no tokens',
+      CHAT,
+      { model: MODEL, messages: [user('Hello.')], max_tokens: 0 },
+      { status: 400, param: 'max_tokens' },
+    ],
     ['a body of 33 MB', CHAT, `"${'x'.repeat(33 * 2 ** 20)}"`, { status: 413, code: 'request_too_large' }],
     ['no prompt', '/v1/completions', { model: MODEL }, { status: 400, param: 'prompt' }],
     ['an unknown path', '/v1/embeddings', {}, { status: 404, type: 'invalid_request_error' }],
@@ -61,6 +67,21 @@ describe('a request that cannot be served is refused as OpenAI would, and change
     const { worker } = await WorkerClient.start();
     expect(await errorOf(await fetch(`${worker.url}/%zz`))).toMatchObject({ status: 400 });
   });
+});
+
+it('a client that leaves while its prompt is tokenised does not count, and others are served meanwhile', async () => {
+  const client = await WorkerClient.start();
+  const logged = vi.spyOn(process.stderr, 'write');
+  onTestFinished(() => logged.mockRestore());
+  const leaves = new AbortController();
+  const gone = client.chat([user('a long text '.repeat(300_000))], {}, leaves.signal);
+  await client.complete([user('Hello.')]);
+  const before = await client.state();
+  leaves.abort();
+  await expect(gone).rejects.toThrow(/abort/);
+  expect(await client.held([user('Hello.')])).toMatchObject({ promptTokens: expect.any(Number) });
+  expect(await client.state()).toEqual(before);
+  expect(logged).not.toHaveBeenCalled();
 });
 
 it('a request that breaks off does not count', async () => {

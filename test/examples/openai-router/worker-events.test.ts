@@ -42,13 +42,15 @@ it('KV events tell exactly what the cache holds, also to who joins late, and of 
   expect(blocks).toBe(300);
   expect([held.some((tokens) => tokens > 80), held.some((tokens) => tokens < 20)]).toEqual([true, true]);
   for (const index of [early, late]) {
-    const known = () => ({
+    const known = async () => ({
       blocks: index.residentBlocks(index.workers()[0]!),
-      held: requests.map((body) => {
-        const { cacheSalt: salt, ...request } = readCompletion('chat', { model: MODEL, ...body });
-        const tokens = prompts.tokens({ ...request, cacheSalt: salt });
-        return index.lookupTokens(tokens, { namespace: { salt } }).overlap[0]! * BLOCK_SIZE;
-      }),
+      held: await Promise.all(
+        requests.map(async (body) => {
+          const request = readCompletion('chat', { model: MODEL, ...body });
+          const namespace = { salt: request.cacheSalt };
+          return index.lookupTokens(await prompts.tokens(request), { namespace }).overlap[0]! * BLOCK_SIZE;
+        }),
+      ),
     });
     await expect.poll(known, BOUNDED).toEqual({ blocks, held });
   }
