@@ -32,15 +32,15 @@ export interface Message {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Sessions, models and roles are kept and compared: nobody gets to make them large. */
+/** Sessions and models are kept and compared: nobody gets to make them large. */
 export const MAX_NAME_CHARS = 512;
 const MAX_TOKEN_ID = 2 ** 32 - 1;
 
 export function readCompletion(kind: 'chat' | 'text', body: unknown): CompletionRequest {
   if (!isObject(body)) throw invalidRequest('The body of the request must be a JSON object.');
   const options = optional(body.stream_options, 'stream_options', object);
-  const maxTokens = optional(body.max_tokens, 'max_tokens', positiveInteger);
-  const maxCompletionTokens = optional(body.max_completion_tokens, 'max_completion_tokens', positiveInteger);
+  const maxTokens = optional(body.max_tokens, 'max_tokens', count);
+  const maxCompletionTokens = optional(body.max_completion_tokens, 'max_completion_tokens', count);
   const cacheKey = optional(body.prompt_cache_key, 'prompt_cache_key', shortText);
   const user = optional(body.user, 'user', shortText);
   return {
@@ -60,20 +60,18 @@ function readChat(body: Fields): ChatPrompt {
     readMessage(message, `messages[${i}]`),
   );
   if (messages.length === 0) throw invalidRequest("'messages' must hold at least one message.", 'messages');
-  return { messages, tools: optional(body.tools, 'tools', jsonObjects) };
+  return { messages, tools: optional(body.tools, 'tools', jsonTexts) };
 }
 
 function readMessage(value: unknown, param: string): Message {
   const message = object(value, param);
-  const role = name(message.role, `${param}.role`);
-  const sender = optional(message.name, `${param}.name`, shortText);
-  const toolCalls = optional(message.tool_calls, `${param}.tool_calls`, jsonObjects) ?? [];
-  const toolCallId = optional(message.tool_call_id, `${param}.tool_call_id`, shortText);
-  // An assistant that only calls tools has no content.
-  const silent = role === 'assistant' && (message.content === null || message.content === undefined);
+  const role = text(message.role, `${param}.role`);
+  const sender = optional(message.name, `${param}.name`, text);
+  const toolCalls = optional(message.tool_calls, `${param}.tool_calls`, jsonTexts) ?? [];
+  const toolCallId = optional(message.tool_call_id, `${param}.tool_call_id`, text);
   return {
     role,
-    content: silent ? '' : readContent(message.content, `${param}.content`),
+    content: optional(message.content, `${param}.content`, readContent) ?? '',
     ...(sender !== undefined && { name: sender }),
     ...(toolCalls.length > 0 && { toolCalls: `[${toolCalls}]` }),
     ...(toolCallId !== undefined && { toolCallId }),
@@ -87,16 +85,22 @@ function readContent(content: unknown, param: string): string {
 }
 
 function readPart(value: unknown, param: string): string {
+  if (typeof value === 'string') return value;
   const part = object(value, param);
-  const type = name(part.type, `${param}.type`);
+  const type = text(part.type, `${param}.type`);
   if (type === 'text') return text(part.text, `${param}.text`);
-  // What it carries lies under the name of its type: {type: 'image_url', image_url: {url}}. What lies beside that, such
-  // as a mark for caching, may change from turn to turn.
+  return `<|${type}:${createHash('sha256')
+    .update(json(identity(part, type), param))
+    .digest('hex')}|>`;
+}
+
+/**
+ * What stands for a part that is no text: the id that vLLM knows it by, else what it carries under the name of its type, as in
+ * {type: 'image_url', image_url: {url}}. What lies beside that, such as a mark for caching, may change from turn to turn.
+ */
+function identity(part: Fields, type: string): unknown {
   const payload = Object.hasOwn(part, type) ? part[type] : undefined;
-  const field = `${param}.${type}`;
-  if (payload === undefined || payload === null)
-    throw mustBe(`what a part of type '${type}' carries`, payload, field);
-  return `<|${type}:${createHash('sha256').update(json(payload, field)).digest('hex')}|>`;
+  return part.uuid ?? payload ?? part;
 }
 
 function readText(prompt: unknown): string | readonly number[] {
@@ -148,9 +152,9 @@ function boolean(value: unknown, param: string): boolean {
   return value;
 }
 
-function positiveInteger(value: unknown, param: string): number {
-  if (!Number.isSafeInteger(value) || (value as number) < 1)
-    throw mustBe('a whole number of at least 1', value, param);
+function count(value: unknown, param: string): number {
+  if (!Number.isSafeInteger(value) || (value as number) < 0)
+    throw mustBe('a whole number of at least 0', value, param);
   return value as number;
 }
 
@@ -168,8 +172,9 @@ function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function jsonObjects(value: unknown, param: string): string[] {
-  return array(value, param).map((item, i) => json(object(item, `${param}[${i}]`), `${param}[${i}]`));
+/** Each item of a list by itself. */
+function jsonTexts(value: unknown, param: string): string[] {
+  return Array.isArray(value) ? value.map((item, i) => json(item, `${param}[${i}]`)) : [json(value, param)];
 }
 
 /** `JSON.parse` takes any depth, `JSON.stringify` runs out of stack at some. */

@@ -88,14 +88,41 @@ describe('a chat', () => {
     expect(readCompletion('chat', { ...nulls, model: 'm', messages })).toEqual(short);
   });
 
-  it('of an assistant that only calls tools needs no content', () => {
-    const calls = { role: 'assistant', tool_calls: [{ id: 'c1' }] };
-    for (const content of [undefined, null])
-      expect(chat({ messages: [{ ...calls, content }] }).messages[0]).toEqual({
-        role: 'assistant',
-        content: '',
-        toolCalls: '[{"id":"c1"}]',
-      });
+  it('needs no content', () => {
+    for (const role of ['assistant', 'user', 'tool'])
+      for (const content of [undefined, null])
+        expect(chat({ messages: [{ role, content, tool_calls: [{ id: 'c1' }] }] }).messages[0]).toEqual({
+          role,
+          content: '',
+          toolCalls: '[{"id":"c1"}]',
+        });
+  });
+
+  it.each([
+    ['no answer, only a prefill', { max_tokens: 0 }],
+    ['an object of tools', { tools: { look: {} } }],
+    ['tools by name', { tools: ['look', 5, null] }],
+    ['long names', { messages: [{ role: 'r'.repeat(600), content: 'a', name: 'n'.repeat(600) }] }],
+    ['a long id', { messages: [{ role: 'tool', content: 'a', tool_call_id: 'c'.repeat(600) }] }],
+    ['tool calls of another form', { messages: [{ role: 'assistant', tool_calls: { look: [1] } }] }],
+    ['a text among parts', { messages: [{ role: 'user', content: ['a'] }] }],
+    ['a part by its id', { messages: [{ role: 'user', content: [{ type: 'image_url', uuid: 'a' }] }] }],
+    ['a part of another form', { messages: [{ role: 'user', content: [{ type: 'file', name: 'a' }] }] }],
+  ])('may have what some engines take: %s', (_, fields) => {
+    expect(chat(fields).messages.length).toBeGreaterThan(0);
+  });
+
+  it('tells apart what has another form, too', () => {
+    const tools = [{ look: {} }, ['look'], ['look', 5]].map((value) => chat({ tools: value }).tools!.join());
+    const part = (fields: object) => contentOf([{ type: 'image_url', ...fields }]);
+    const parts = [{ uuid: 'a' }, { uuid: 'b' }, { url: 'a' }, { image_url: { url: 'a' } }].map(part);
+    expect([new Set(tools).size, new Set(parts).size]).toEqual([3, 4]);
+  });
+
+  it('knows a part by its id, whether what it carries is sent again or not', () => {
+    const part = (image_url: unknown) => contentOf([{ type: 'image_url', image_url, uuid: 'cat' }]);
+    expect(part(null)).toBe(part({ url: 'data:image/png;base64,AAAA' }));
+    expect(part({ url: null })).toBe(part(undefined));
   });
 
   it('reads the same whether a client sends empty lists and nulls, or nothing', () => {
@@ -168,27 +195,21 @@ it.each([
   [{ stream: 'yes' }, 'stream'],
   [{ stream_options: [] }, 'stream_options'],
   [{ stream_options: { include_usage: 1 } }, 'stream_options.include_usage'],
-  [{ max_tokens: 0 }, 'max_tokens'],
+  [{ max_tokens: -1 }, 'max_tokens'],
   [{ max_tokens: 1.5 }, 'max_tokens'],
   [{ max_completion_tokens: '5' }, 'max_completion_tokens'],
   [{ prompt_cache_key: 5 }, 'prompt_cache_key'],
   [{ user: 'u'.repeat(513) }, 'user'],
   [{ cache_salt: '' }, 'cache_salt'],
-  [{ tools: {} }, 'tools'],
-  [{ tools: [{}, 'look'] }, 'tools[1]'],
   [{ messages: undefined }, 'messages'],
   [{ messages: [] }, 'messages'],
   [{ messages: ['hi'] }, MESSAGE],
   [{ messages: [{ content: 'hi' }] }, `${MESSAGE}.role`],
-  [{ messages: [{ role: 'user' }] }, `${MESSAGE}.content`],
-  [{ messages: [{ role: 'user', content: null }] }, `${MESSAGE}.content`],
+  [{ messages: [{ role: 'user', content: 5 }] }, `${MESSAGE}.content`],
   [{ messages: [{ role: 'user', content: 'a', name: {} }] }, `${MESSAGE}.name`],
-  [{ messages: [{ role: 'user', content: ['a'] }] }, `${MESSAGE}.content[0]`],
+  [{ messages: [{ role: 'user', content: [5] }] }, `${MESSAGE}.content[0]`],
   [{ messages: [{ role: 'user', content: [{ text: 'a' }] }] }, `${MESSAGE}.content[0].type`],
   [{ messages: [{ role: 'user', content: [{ type: 'text' }] }] }, `${MESSAGE}.content[0].text`],
-  [{ messages: [{ role: 'user', content: [{ type: 'file' }] }] }, `${MESSAGE}.content[0].file`],
-  [{ messages: [{ role: 'user', content: [{ type: 'toString' }] }] }, `${MESSAGE}.content[0].toString`],
-  [{ messages: [{ role: 'assistant', tool_calls: [1] }] }, `${MESSAGE}.tool_calls[0]`],
   [{ messages: [{ role: 'tool', content: 'a', tool_call_id: 1 }] }, `${MESSAGE}.tool_call_id`],
 ])('%j is refused, and the field named', (fields, param) => {
   const error = failure(() => readCompletion('chat', { ...CHAT, ...fields }));

@@ -131,7 +131,7 @@ describe('a field that is wrong is named, and the request changes nothing', () =
     ['stream', CHAT, { stream: 'yes' }],
     ['stream_options', CHAT, { stream_options: true }],
     ['stream_options.include_usage', CHAT, { stream_options: { include_usage: 1 } }],
-    ['max_tokens', CHAT, { max_tokens: 0 }],
+    ['max_tokens', CHAT, { max_tokens: -1 }],
     ['max_completion_tokens', CHAT, { max_completion_tokens: '5' }],
     ['user', CHAT, { user: ['a'] }],
     ['prompt_cache_key', CHAT, { prompt_cache_key: {} }],
