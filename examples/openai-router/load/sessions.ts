@@ -1,3 +1,5 @@
+import { randomNumbers, seedOf, wordSource } from '../words.js';
+
 /** What sessions are made like. Lengths are in words, each of which is about one token. */
 export interface Shape {
   /** System prompt and tool schemas, the same for all sessions. */
@@ -79,10 +81,10 @@ export class Session {
 export function makeSessions(count: number, prefix: string, seed: number, shape: Shape = AGENTIC): Session[] {
   const shared = boilerplate(shape.boilerplate);
   return Array.from({ length: count }, (_, i) => {
-    const next = random(seedOf(`${seed} ${i}`));
+    const next = randomNumbers(nameSeed(`${seed} ${i}`));
     const length = (mean: number) => Math.round(mean * (1 + VARIATION * (2 * next() - 1)));
     const name = `${prefix}-${i}`;
-    return new Session(name, shape, shared, writer(seedOf(`${seed} ${name}`)), length);
+    return new Session(name, shape, shared, writer(nameSeed(`${seed} ${name}`)), length);
   });
 }
 
@@ -92,7 +94,7 @@ interface Boilerplate {
 }
 
 function boilerplate(words: number): Boilerplate {
-  const write = writer(seedOf('boilerplate'));
+  const write = writer(nameSeed('boilerplate'));
   const parameters = { type: 'object', properties: { path: { type: 'string' } } };
   const tools = Array.from({ length: TOOLS }, (_, i) => {
     const description = write(Math.round(words / 2 / TOOLS));
@@ -101,30 +103,12 @@ function boilerplate(words: number): Boilerplate {
   return { system: write(Math.round(words / 2)), tools };
 }
 
-const WORDS = (
-  'the of and to in is that for it as was with be by on not he his but at are this have from or had an they which one you ' +
-  'were all her she there would their we him been has when who will no more if out so said what up its about into than them ' +
-  'can only other new some could time these two may then do first any my now such like our over man me even most made after'
-).split(' ');
-
 /** Text of words that are a token each, without end. */
 function writer(seed: number): (count: number) => string {
-  const next = random(seed);
-  return (count) => Array.from({ length: count }, () => WORDS[Math.floor(next() * WORDS.length)]).join(' ');
+  const next = wordSource(seed);
+  return (count) => Array.from({ length: count }, next).join(' ');
 }
 
-/** Numbers from 0 to below 1: a linear congruential generator, of which the high bits are good enough. */
-function random(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
-
-/** FNV-1a. */
-function seedOf(name: string): number {
-  let hash = 0x811c9dc5;
-  for (const byte of Buffer.from(name)) hash = Math.imul(hash ^ byte, 0x01000193);
-  return hash >>> 0;
+function nameSeed(name: string): number {
+  return seedOf(Buffer.from(name));
 }

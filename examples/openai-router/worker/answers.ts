@@ -1,5 +1,6 @@
 import type { CompletionRequest } from '../openai/requests.js';
 import type { Tokenizer } from '../openai/tokenizer.js';
+import { seedOf, wordSource } from '../words.js';
 
 export type FinishReason = 'stop' | 'length';
 
@@ -13,15 +14,6 @@ export interface Answer {
 
 /** Where the request sets no limit. */
 export const DEFAULT_ANSWER_TOKENS = 32;
-
-/** Frequent ones: in most vocabularies they are one token each, alone and behind a space. */
-const WORDS = (
-  'the of and to in is that for it as was with be by on not but at are this have from or an which one all would ' +
-  'their we has when more if out so up what about than into them can only other time new some could these two may ' +
-  'first then do any like now over such our even most made after also many before through back where much way well ' +
-  'down long each just state those people too how good make world still see own work here get between both life ' +
-  'under never day same another while last great old year off come since against go right take three'
-).split(' ');
 
 /** Made-up words: always the same for the same prompt. */
 export function answerTo(
@@ -46,12 +38,8 @@ function encode(pieces: readonly string[], tokenizer: Tokenizer): number[] {
   return Array.from(tokenizer.encode(pieces.join('')));
 }
 
-/** Each behind a space. FNV-1a of the prompt, then a linear congruential generator. */
+/** Each behind a space. */
 function makeWords(prompt: Uint32Array, count: number): string[] {
-  let state = 0x811c9dc5;
-  for (const token of prompt) state = Math.imul(state ^ token, 0x0100_0193);
-  return Array.from({ length: count }, () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return ` ${WORDS[(state >>> 16) % WORDS.length]}`;
-  });
+  const next = wordSource(seedOf(prompt));
+  return Array.from({ length: count }, () => ` ${next()}`);
 }
