@@ -111,7 +111,11 @@ function piecesOf({ tools, messages }: ChatPrompt): string[] {
 }
 
 function messagePieces({ role, name, toolCallId, content, toolCalls }: Message): string[] {
-  const head = [role, name, toolCallId].filter((part) => part !== undefined).join(' ');
+  const head = role + behindBlank(name) + behindBlank(toolCallId);
   const calls = toolCalls === undefined ? [] : [`\n<|tool_calls|>${toolCalls}`];
   return [`<|im_start|>${head}\n`, content, ...calls, MESSAGE_END];
+}
+
+function behindBlank(part: string | undefined): string {
+  return part === undefined ? '' : ` ${part}`;
 }
