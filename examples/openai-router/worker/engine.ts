@@ -80,9 +80,14 @@ export class Engine {
     });
   }
 
-  /** Resolves when the next token of an answer is there. The first one is, once the prompt is prefilled. */
-  step({ slowness, signal }: Pace): Promise<void> {
-    return sleep(this.#options.tokenMs * slowness, undefined, { signal });
+  /**
+   * Resolves when so many tokens have come behind the first one, which came at `firstMs` of `performance.now()`. An engine's
+   * steps do not wait for whoever reads, and a step that comes late does not make later ones late.
+   */
+  async step(tokens: number, firstMs: number, { slowness, signal }: Pace): Promise<void> {
+    const ms = firstMs + tokens * this.#options.tokenMs * slowness - performance.now();
+    if (ms > 0) await sleep(ms, undefined, { signal });
+    else signal.throwIfAborted();
   }
 
   /** The answer is complete, and cached behind its prompt, its last token excepted: that was never an input. */

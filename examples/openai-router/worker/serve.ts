@@ -32,9 +32,10 @@ export async function serve(engine: Engine, job: Job): Promise<void> {
   const pace: Pace = { slowness: mode === 'slow' ? SLOWNESS : 1, signal: hungUp };
   writer.begin();
   const cachedTokens = await engine.prefill(prompt, pace);
+  const firstMs = performance.now();
   const last = pieces.length - 1;
   for (const [i, piece] of pieces.entries()) {
-    if (i > 0) await engine.step(pace);
+    await engine.step(i, firstMs, pace);
     if (i === Math.min(PIECES_BEFORE_TROUBLE, last)) {
       if (mode === 'break') return void response.destroy();
       if (mode === 'hang') await forEver(hungUp);
