@@ -26,6 +26,7 @@ export default defineConfig({
   },
   test: {
     testTimeout: 60_000,
+    maxWorkers: '100%', // of the cores; half of them by default, where there are two
     projects: [
       { extends: true, test: { name: 'default', include: ['test/**/*.test.ts'], exclude: [slow, fleet] } },
       { extends: true, test: { name: 'reference', include: shared, env: { KVIDX_BACKEND: 'wasm' } } },
