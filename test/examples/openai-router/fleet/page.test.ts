@@ -156,6 +156,7 @@ describe.skipIf(hasNoChromium)('the page of the router', () => {
       workers: [
         workerOf('w0', { status: 'down', reason: 'connection refused' }),
         { ...sketched, degraded: 'transport' },
+        workerOf('w2', { holdMs: 4_000 }),
       ],
     });
     await page.getByText('Down: connection refused.').waitFor();
@@ -164,7 +165,8 @@ describe.skipIf(hasNoChromium)('the page of the router', () => {
     expect(await workerText(page, 'w1')).toMatch(
       /known only in part: the store of sketches cannot be reached\.$/,
     );
-    expect(await page.locator('#workers > li').count()).toBe(2);
+    expect(await workerText(page, 'w2')).toMatch(/^w2 ● up .* On hold for 4\.?0? s: it failed requests/);
+    expect(await page.locator('#workers > li').count()).toBe(3);
 
     stub.state = stateOf({ workers: [] });
     await page.getByText('There are none').waitFor();
