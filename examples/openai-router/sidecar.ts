@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { EventFeed, KvIndex, redisTransport, SketchPublisher, ZmqSubscriber } from 'kvidx';
 import { integer } from './integer-option.js';
+import { once } from './once.js';
 import { fail, run } from './run-program.js';
 
 interface Options {
@@ -25,7 +26,8 @@ const options = new Command('sidecar')
 await start(options).catch(fail);
 
 async function start({ worker, events, replay, sketch, blockSize }: Options): Promise<void> {
-  const onError = (error: unknown) => console.error(`${error}`);
+  const tell = once((text) => console.error(text));
+  const onError = (error: unknown) => tell(`${error}`);
   const index = new KvIndex({ blockSize });
   const subscriber = await ZmqSubscriber.open(new EventFeed(index, { onError }), {
     onError,

@@ -20,6 +20,8 @@ interface Options {
   readonly traffic?: true;
 }
 
+/** Of the router, so that one need not wait long to see what it does about a worker that stalls. */
+const SHORT_PATIENCE = ['--first-byte-ms', '10000', '--answer-ms', '20000', '--idle-ms', '10000'];
 /** A worker that died starts again after so long. */
 const PAUSE_MS = 3_000;
 
@@ -51,7 +53,7 @@ try {
 
 async function start(): Promise<void> {
   const { workers, port, policy, overlap, events, sketch } = options;
-  const routerArgs = [];
+  const routerArgs = [...SHORT_PATIENCE];
   if (policy !== undefined) routerArgs.push('--policy', policy);
   if (overlap !== undefined) routerArgs.push('--overlap', overlap);
   fleet = await Fleet.start({

@@ -68,7 +68,8 @@ export async function openResidency(options: Options, warn: (text: string) => vo
         if (sketch) told.set(worker, { ageMs: sketch.ageMs, degraded: sketch.degraded });
       }
       const nowMs = Date.now();
-      for (const { worker, lastEventMs, degraded } of feed.stats()) {
+      for (const { worker, lastEventMs, refusedBlockSize, ...rank } of feed.stats()) {
+        const degraded = refusedBlockSize === undefined ? rank.degraded : 'block-size';
         const others = told.get(worker); // its ranks before this one
         const ageMs = lastEventMs === undefined ? undefined : Math.max(0, nowMs - lastEventMs);
         told.set(worker, {

@@ -6,6 +6,8 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import { Agent } from 'undici';
+import { once } from '../once.js';
+import { modelNotFound } from '../openai/errors.js';
 import { answerError, answerUnknownPath } from '../openai/http-errors.js';
 import { PromptTokenizer } from '../openai/prompt.js';
 import { loadTokenizer } from '../openai/tokenizer.js';
@@ -13,7 +15,6 @@ import { answerClientError } from './client-errors.js';
 import { Completions } from './completions.js';
 import { Journal } from './journal.js';
 import { Metrics } from './metrics.js';
-import { once } from './once.js';
 import type { RouterOptions } from './options.js';
 import { type Arrived, readQuestion } from './question.js';
 import { openResidency } from './residency.js';
@@ -104,10 +105,12 @@ export async function createServer(options: RouterOptions): Promise<RouterServer
     reply.hijack();
   }
 
-  app.get('/v1/models', () => ({
-    object: 'list',
-    data: workers.models().map((id) => ({ id, object: 'model', created: 0, owned_by: 'kvidx' })),
-  }));
+  const model = (id: string) => ({ id, object: 'model', created: 0, owned_by: 'kvidx' });
+  app.get('/v1/models', () => ({ object: 'list', data: workers.models().map(model) }));
+  app.get<{ Params: { '*': string } }>('/v1/models/*', ({ params }) => {
+    if (!workers.models().includes(params['*'])) throw modelNotFound(params['*']);
+    return model(params['*']);
+  });
   let isClosing = false;
   app.get('/health', (_request, reply) => {
     const up = workers.all().filter(({ status }) => status === 'up').length;

@@ -48,6 +48,7 @@ export class StateReader {
     const { router } = residency;
     if (workers.all().every(({ status }) => status === 'down')) throw noneIsUp();
     const prompt = { tokens, ...(namespace && { namespace }) };
+    const hasIndex = workers.all().some(({ name }) => residency.kind(name) !== 'sketch');
     return {
       session,
       tokens: tokens.length,
@@ -55,7 +56,7 @@ export class StateReader {
       /** If it goes to one of these, another one gets the request. */
       withoutModel: workers.without(request.model),
       explanation: router.explain({ ...prompt, ...(session !== undefined && { session }) }),
-      index: router.index.explain(prompt),
+      ...(hasIndex && { index: router.index.explain(prompt) }),
     };
   }
 

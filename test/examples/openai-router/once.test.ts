@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { once } from '../../../examples/openai-router/router/once.js';
+import { once } from '../../../examples/openai-router/once.js';
 import { until } from './router-support.js';
 
 it('what is told again and again is told once, and what changes at once', () => {

@@ -158,6 +158,8 @@ describe('a worker that fails before it answered', () => {
     expect((await router.settled()).decisions).toMatchObject([
       { outcome: 'failed', error: `answered ${status}` },
     ]);
+    // What was not computed keeps no others away.
+    expect(router.stats().workers).toMatchObject([{ work: 0 }, { work: 0 }]);
   });
 });
 

@@ -87,6 +87,8 @@ describe('a router', () => {
   it('lists what its workers serve, tells its health, and shows its page', async () => {
     const [worker] = await stubWorkers(undefined);
     const router = await openRouter([worker!], { healthEveryMs: 10 });
+    expect(await router.client.models.retrieve('m')).toMatchObject({ id: 'm', object: 'model' });
+    await expect(router.client.models.retrieve('other')).rejects.toMatchObject({ code: 'model_not_found' });
     const { data } = await router.client.models.list();
     expect(data.map(({ id }) => id)).toEqual(['m']);
     const health = () => fetch(`${router.url}/health`);
