@@ -3,6 +3,8 @@ import { type Dispatcher, request } from 'undici';
 import { type OpenAiError, overloaded, upstreamFailed, upstreamTimeout } from '../openai/errors.js';
 import { endsInDone, errorIn, hasData, WholeEvents } from './sse.js';
 
+/** Of a request: that of a larger one is not kept while it is answered. */
+const KEPT_BYTES = 256 * 1024;
 /** Of an answer in one piece; a larger one is given up. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 const MAX_SAID_CHARS = 300;
@@ -71,7 +73,7 @@ export async function callWorker(call: UpstreamCall): Promise<Answer> {
       dispatcher,
       method: 'POST',
       headers,
-      body: readOnce(body),
+      body: body.length <= KEPT_BYTES ? body : readOnce(body),
       signal: controller.signal,
       headersTimeout: 0,
       bodyTimeout: 0,
@@ -94,7 +96,7 @@ export async function callWorker(call: UpstreamCall): Promise<Answer> {
   }
 }
 
-/** undici keeps the body of a request until its answer has ended; of one that was read there is nothing to keep. */
+/** undici keeps a body until the answer has ended. Of one that was read there is nothing to keep; that costs half a millisecond. */
 function readOnce(body: Buffer): Readable {
   const readable = new Readable({ read() {} });
   readable.push(body);

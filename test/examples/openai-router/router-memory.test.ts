@@ -24,7 +24,7 @@ function note(prototype: object, method: string, refs: WeakRef<object>[], of: (g
   });
 }
 
-it('an answer that has begun keeps nothing of its prompt: not the body, the request, nor the tokens', async () => {
+it('an answer that has begun keeps nothing of a long prompt: not the body, the request, nor the tokens', async () => {
   const [worker] = await stubWorkers((arrival) => begun(arrival, event('a')));
   const options = ['--worker', worker!.url, '--log-level', 'silent'];
   const { app, close } = await createServer(readOptions(options));
@@ -40,7 +40,7 @@ it('an answer that has begun keeps nothing of its prompt: not the body, the requ
   const response = await fetch(`${url}/v1/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'm', stream: true, prompt: 'word '.repeat(10_000) }),
+    body: JSON.stringify({ model: 'm', stream: true, prompt: 'word '.repeat(100_000) }),
   });
   expect(refs).toHaveLength(3);
   await until('they are gone', () => {
