@@ -151,7 +151,7 @@ export function troubled(
   failure: UpstreamFailure,
 ): void {
   workers.troubled(worker, failure);
-  if (failure.cause) log.warn(`${worker} ${failure.message}: ${(failure.cause as Error).message}`); // clients are told no addresses
+  if (failure.cause) log.info(`${worker} ${failure.message}: ${(failure.cause as Error).message}`); // clients are told no addresses
 }
 
 function forwarded(headers: IncomingHttpHeaders, requestId: string): Record<string, string> {
