@@ -18,7 +18,7 @@ export interface AttemptsOptions {
   readonly workers: Workers;
   readonly journal: Journal;
   readonly dispatcher: Dispatcher;
-  readonly log: Pick<FastifyBaseLogger, 'warn' | 'error'>;
+  readonly log: Pick<FastifyBaseLogger, 'error' | 'info'>;
   /** Workers that are tried for one request: one that kills engines must not get to all of them. */
   readonly maxAttempts: number;
   /** Of streams. */
