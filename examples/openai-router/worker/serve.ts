@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
 import type { CompletionRequest } from '../openai/requests.js';
 import type { Answer } from './answers.js';
 import type { Engine, Pace, Prompt } from './engine.js';
@@ -37,7 +38,10 @@ export async function serve(engine: Engine, job: Job): Promise<void> {
   for (const [i, piece] of pieces.entries()) {
     await engine.step(i, firstMs, pace);
     if (i === Math.min(PIECES_BEFORE_TROUBLE, last)) {
-      if (mode === 'break') return void response.destroy();
+      if (mode === 'break') {
+        await setImmediate(); // what was written is on its way
+        return void response.destroy();
+      }
       if (mode === 'hang') await forEver(hungUp);
     }
     await writer.write(piece, i === last ? finishReason : null);
