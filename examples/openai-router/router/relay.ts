@@ -30,7 +30,7 @@ export async function relay(
       router.onFinish(requestId);
       entry.ended('finished');
     } else {
-      router.onReject(requestId); // it did no work, and must not keep others away
+      if (!isGood) router.onReject(requestId); // it did no work, and must not keep others away
       router.onError(requestId);
       entry.ended('failed', error ? `answered with an error: ${error.message}` : `answered ${status}`);
     }
