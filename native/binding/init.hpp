@@ -8,7 +8,7 @@
 namespace kvidx::binding {
 
 /// SEAM_VERSION of src/native/seam.ts; the loader refuses an addon with another number.
-constexpr uint32_t kSeamVersion = 4;
+constexpr uint32_t kSeamVersion = 5;
 
 void init_hash(Napi::Env env, Napi::Object exports);
 void init_index(Napi::Env env, Napi::Object exports);

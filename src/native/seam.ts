@@ -1,5 +1,5 @@
 /** Raised with every change of this file; a binary that was built for another number is not used. */
-export const SEAM_VERSION = 4;
+export const SEAM_VERSION = 5;
 
 /**
  * The one seam between TypeScript and the backends. The addon (`native/binding`) and the reference backend
