@@ -13,6 +13,12 @@ export interface FlatTable {
 }
 
 export interface BenchAddon {
+  /** Does nothing. */
+  emptyCall(): void;
+  /** Converts its arguments as a query does, and does nothing with them. */
+  twoArrays(seq: BigUint64Array, out: Uint32Array): void;
+  /** A copy of `seq` in memory of its own. */
+  freshArray(seq: BigUint64Array): BigUint64Array;
   createFlatTable(): FlatTable;
   /** An index of the addon's own copy of the core, whose memory `allocatedBytes` counts. */
   createIndex: Seam['createIndex'];

@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "bench/boundary.hpp"
 #include "bench/counted_memory.hpp"
 #include "bench/flat_table.hpp"
 #include "binding/entry.hpp"
@@ -47,6 +48,7 @@ napi_value init(napi_env env, napi_value exports) {
     Napi::Object target(env, exports);
     target.Set("seamVersion", binding::kSeamVersion);
     export_function<create_flat_table>(env, target, "createFlatTable");
+    init_boundary(env, target);
     binding::init_index(env, target);
 #if defined(KVIDX_COUNTED_MEMORY)
     export_function<count_allocated>(env, target, "allocatedBytes");
