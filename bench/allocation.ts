@@ -1,6 +1,6 @@
 import { GCProfiler, getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { median } from './harness.js';
+import { median } from './statistics.js';
 
 /** Batches before the first that counts: code that is not optimised yet takes more. */
 const WARM_UP = 32;

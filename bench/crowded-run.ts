@@ -1,7 +1,9 @@
 import { MODE, RESULT_LENGTH, type Seam } from '../src/native/seam.js';
 import { counted } from '../src/text.js';
 import { openIndex } from './backends.js';
-import { type Figure, Race, type ScenarioContext } from './harness.js';
+import type { Figure } from './figures.js';
+import type { ScenarioContext } from './harness.js';
+import { Race } from './race.js';
 import { Random } from './random.js';
 
 const SLOTS = 64;

@@ -3,7 +3,7 @@ import { type Candidates, candidatesFrom } from '../src/routing/candidates.js';
 import type { Counts, Policy } from '../src/routing/policy/policy.js';
 import type { Router } from '../src/routing/router.js';
 import type { Decision } from '../src/routing/types.js';
-import type { Rival } from './harness.js';
+import type { Rival } from './race.js';
 import { Random } from './random.js';
 import { type Conversation, type RouterFleet, rewind } from './router-fleet.js';
 

@@ -1,7 +1,7 @@
 import { SLOT_MODE } from '../src/native/seam.js';
 import type { BenchAddon } from './backends.js';
+import type { Figure, Target } from './figures.js';
 import { Fleet, replay } from './fleet.js';
-import type { Figure, Target } from './harness.js';
 import type { Requests } from './requests.js';
 
 /** Evictions that are remembered where any are. */

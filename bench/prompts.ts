@@ -1,4 +1,4 @@
-import type { Rival } from './harness.js';
+import type { Rival } from './race.js';
 import { Random } from './random.js';
 
 /**

@@ -1,6 +1,7 @@
 import { BloomFilter, parquetBits } from '../src/sketch/index.js';
 import { counted, grouped } from '../src/text.js';
-import type { Figure, ScenarioContext } from './harness.js';
+import type { Figure } from './figures.js';
+import type { ScenarioContext } from './harness.js';
 import { Random } from './random.js';
 
 const BLOCK_BITS = 256;

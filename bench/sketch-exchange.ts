@@ -8,7 +8,8 @@ import {
 } from '../src/sketch/index.js';
 import { BLOCK_BYTES } from '../src/sketch/words.js';
 import { counted } from '../src/text.js';
-import type { Figure, ScenarioContext } from './harness.js';
+import type { Figure } from './figures.js';
+import type { ScenarioContext } from './harness.js';
 import type { Requests } from './requests.js';
 import { RoundRobin } from './round-robin.js';
 

@@ -2,8 +2,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { KvIndex } from '../src/kv-index/index.js';
 import { memoryTransport, residentOf, SketchPublisher, SketchSubscriber } from '../src/sketch/index.js';
 import { grouped } from '../src/text.js';
-import { type Figure, median, type ScenarioContext } from './harness.js';
+import type { Figure } from './figures.js';
+import type { ScenarioContext } from './harness.js';
 import { Random } from './random.js';
+import { median } from './statistics.js';
 
 const WORKER = 'w0';
 const PROMPT_BLOCKS = 1000;

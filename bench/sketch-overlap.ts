@@ -1,6 +1,7 @@
 import { BloomFilter, encodeFrame } from '../src/sketch/index.js';
 import { counted } from '../src/text.js';
-import type { Figure, ScenarioContext } from './harness.js';
+import type { Figure } from './figures.js';
+import type { ScenarioContext } from './harness.js';
 import type { Requests } from './requests.js';
 import { RoundRobin } from './round-robin.js';
 

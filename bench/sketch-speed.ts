@@ -3,14 +3,9 @@ import { BloomFilter, filterBlocks } from '../src/sketch/index.js';
 import { WORDS_A_BLOCK } from '../src/sketch/words.js';
 import { counted, grouped } from '../src/text.js';
 import { type RivalFilter, rivalFilter } from './bloom-rival.js';
-import {
-  type Figure,
-  Race,
-  type RaceOptions,
-  type Rival,
-  type ScenarioContext,
-  type Target,
-} from './harness.js';
+import type { Figure, Target } from './figures.js';
+import type { ScenarioContext } from './harness.js';
+import { Race, type RaceOptions, type Rival } from './race.js';
 import { Random } from './random.js';
 
 const TARGET_FPP = 0.01;

@@ -1,6 +1,7 @@
 import { type CoreIndex, MODE, RESULT_LENGTH, type Seam } from '../src/native/seam.js';
 import { openIndex, unboundedSeam } from './backends.js';
-import { type Figure, median, Race, type ScenarioContext } from './harness.js';
+import type { Figure } from './figures.js';
+import type { ScenarioContext } from './harness.js';
 import {
   makePrompts,
   type Prompts,
@@ -9,6 +10,8 @@ import {
   storeArguments,
   turnByTurn,
 } from './prompts.js';
+import { Race } from './race.js';
+import { median } from './statistics.js';
 
 const SLOTS = 64;
 /** Calls timed at once: a call alone is as short as the clock is coarse. */

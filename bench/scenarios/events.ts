@@ -9,7 +9,9 @@ import {
   plainHash,
 } from '../event-follower.js';
 import { RECORDED_BLOCK_SIZE, type Recording, recordEvents } from '../event-recording.js';
-import { type Figure, Race, type Rival, runScenario, type ScenarioContext } from '../harness.js';
+import type { Figure } from '../figures.js';
+import { runScenario, type ScenarioContext } from '../harness.js';
+import { Race, type Rival } from '../race.js';
 
 const WORKER = 'w0';
 

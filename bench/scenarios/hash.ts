@@ -1,7 +1,8 @@
 import { BlockHasher } from '../../src/hash/block-hasher.js';
 import { SessionHasher } from '../../src/hash/session-hasher.js';
 import { nativeSeam, referenceSeam } from '../backends.js';
-import { Race, runScenario } from '../harness.js';
+import { runScenario } from '../harness.js';
+import { Race } from '../race.js';
 import { Random } from '../random.js';
 
 const BLOCKS = 2818;

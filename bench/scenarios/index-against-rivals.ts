@@ -2,7 +2,8 @@ import { type CoreIndex, MODE, RESULT_LENGTH, type Seam } from '../../src/native
 import { counted } from '../../src/text.js';
 import { benchAddon, type FlatTable, nativeSeam, openIndex, referenceSeam } from '../backends.js';
 import { raceCrowdedRun } from '../crowded-run.js';
-import { type Figure, median, Race, runScenario, type ScenarioContext } from '../harness.js';
+import type { Figure } from '../figures.js';
+import { runScenario, type ScenarioContext } from '../harness.js';
 import {
   makePrompts,
   type Prompts,
@@ -12,7 +13,9 @@ import {
   turnByTurn,
   wholePrompts,
 } from '../prompts.js';
+import { Race } from '../race.js';
 import { Random } from '../random.js';
+import { median } from '../statistics.js';
 
 const result = new Float64Array(RESULT_LENGTH);
 

@@ -2,9 +2,11 @@ import { basename } from 'node:path';
 import type { Seam } from '../../src/native/seam.js';
 import { counted } from '../../src/text.js';
 import { nativeSeam, referenceSeam } from '../backends.js';
+import type { Figure } from '../figures.js';
 import { Fleet, replay, replayPinned } from '../fleet.js';
-import { type Figure, median, runScenario, type ScenarioContext } from '../harness.js';
+import { runScenario, type ScenarioContext } from '../harness.js';
 import { type Requests, readRequests } from '../requests.js';
+import { median } from '../statistics.js';
 import { raceWithoutBounds } from '../unbounded-cost.js';
 
 const SLOTS = 8;

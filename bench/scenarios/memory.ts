@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import { benchAddon, nativeSeam } from '../backends.js';
-import { type Figure, runScenario } from '../harness.js';
+import type { Figure } from '../figures.js';
+import { runScenario } from '../harness.js';
 import { Books, layouts } from '../memory-books.js';
 import { readRequests } from '../requests.js';
 

@@ -16,8 +16,10 @@ import {
   routeTokens,
   scoring,
 } from '../decisions.js';
-import { type Figure, Race, type Rival, runScenario, type ScenarioContext } from '../harness.js';
+import type { Figure } from '../figures.js';
+import { runScenario, type ScenarioContext } from '../harness.js';
 import { rotating } from '../prompts.js';
+import { Race, type Rival } from '../race.js';
 import {
   type Conversation,
   feedRouter,

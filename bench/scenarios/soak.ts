@@ -1,6 +1,7 @@
 import { grouped } from '../../src/text.js';
 import { nativeSeam } from '../backends.js';
-import { type Figure, runScenario } from '../harness.js';
+import type { Figure } from '../figures.js';
+import { runScenario } from '../harness.js';
 import { Traffic } from '../traffic.js';
 
 await runScenario('soak', ({ quick, check, progress }) => {

@@ -6,13 +6,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { nativeSeam } from '../../bench/backends.js';
 import { type CatalogueEntry, catalogue, chosenScenarios } from '../../bench/catalogue.js';
-import {
-  type Figure,
-  meets,
-  type ScenarioMessage,
-  type ScenarioResult,
-  type Target,
-} from '../../bench/harness.js';
+import { type Figure, meets, type Target } from '../../bench/figures.js';
+import type { ScenarioMessage, ScenarioResult } from '../../bench/harness.js';
 import { packageRoot } from '../native/load.js';
 import { grouped } from '../text.js';
 import type { BenchFlags } from './bench.js';
