@@ -11,6 +11,11 @@ export interface CatalogueEntry {
 
 export const catalogue: readonly CatalogueEntry[] = [
   {
+    name: 'boundary',
+    description: 'what crossing into the addon costs: an empty call, typed arrays, a whole query of nothing',
+    file: new URL('./scenarios/boundary.js', import.meta.url),
+  },
+  {
     name: 'events',
     description: 'KV events of an engine: decoded and applied, against a follower in plain JavaScript',
     file: new URL('./scenarios/events.js', import.meta.url),

@@ -1,11 +1,13 @@
 import { KvIndex } from '../../src/kv-index/kv-index.js';
+import { MODE } from '../../src/native/seam.js';
 import { benchAddon, nativeSeam, openIndex } from '../backends.js';
-import { type Figure, Race, type Rival, runScenario } from '../harness.js';
+import type { Figure } from '../figures.js';
+import { runScenario } from '../harness.js';
+import { Race } from '../race.js';
 
 const SLOTS = 64;
 /** Of a sample: one call is shorter than what the clock tells apart. */
 const CALLS = 1_000;
-const PREFIX = 0;
 
 /** Several, called in turns, so that the compiler cannot put their bodies where they are called. */
 const EMPTIES: readonly ((seq: BigUint64Array, out: Uint32Array) => void)[] = [
@@ -33,53 +35,82 @@ await runScenario('boundary', ({ quick, check }) => {
   const copy = addon.freshArray(seq);
   check('a new array has what it was made of', copy !== seq && copy.every((hash, i) => hash === seq[i]));
 
-  // Each has a loop of its own: a shared one would reach them through one more call.
-  const rivals = {
-    javascript: () => {
-      for (let i = 0; i < CALLS; i++) EMPTIES[i % EMPTIES.length]!(seq, out);
+  const race = new Race(
+    {
+      // Each has a loop of its own: one for all would reach them through one more call.
+      javascript: {
+        operations: CALLS,
+        baseline: true,
+        run: () => {
+          for (let i = 0; i < CALLS; i++) EMPTIES[i % EMPTIES.length]!(seq, out);
+        },
+      },
+      empty: {
+        operations: CALLS,
+        run: () => {
+          for (let i = 0; i < CALLS; i++) addon.emptyCall();
+        },
+      },
+      arrays: {
+        operations: CALLS,
+        run: () => {
+          for (let i = 0; i < CALLS; i++) addon.twoArrays(seq, out);
+        },
+      },
+      newArgument: {
+        operations: CALLS,
+        run: () => {
+          for (let i = 0; i < CALLS; i++) addon.twoArrays(seq, new Uint32Array(SLOTS));
+        },
+      },
+      newResult: {
+        operations: CALLS,
+        run: () => {
+          for (let i = 0; i < CALLS; i++) addon.freshArray(seq);
+        },
+      },
+      core: {
+        operations: CALLS,
+        run: () => {
+          for (let i = 0; i < CALLS; i++) core.overlap(nothing, MODE.prefix, out);
+        },
+      },
+      public: {
+        operations: CALLS,
+        run: () => {
+          for (let i = 0; i < CALLS; i++) index.overlap(nothing, options);
+        },
+      },
+      publicNew: {
+        operations: CALLS,
+        run: () => {
+          for (let i = 0; i < CALLS; i++) index.overlap(nothing);
+        },
+      },
     },
-    empty: () => {
-      for (let i = 0; i < CALLS; i++) addon.emptyCall();
-    },
-    arrays: () => {
-      for (let i = 0; i < CALLS; i++) addon.twoArrays(seq, out);
-    },
-    newArgument: () => {
-      for (let i = 0; i < CALLS; i++) addon.twoArrays(seq, new Uint32Array(SLOTS));
-    },
-    newResult: () => {
-      for (let i = 0; i < CALLS; i++) addon.freshArray(seq);
-    },
-    core: () => {
-      for (let i = 0; i < CALLS; i++) core.overlap(nothing, PREFIX, out);
-    },
-    public: () => {
-      for (let i = 0; i < CALLS; i++) index.overlap(nothing, options);
-    },
-    publicNew: () => {
-      for (let i = 0; i < CALLS; i++) index.overlap(nothing);
-    },
-  };
-  type Call = keyof typeof rivals;
-  const race = new Race<Call>(
-    Object.fromEntries(
-      Object.entries(rivals).map(([name, run]) => [name, { operations: CALLS, run }]),
-    ) as Record<Call, Rival>,
     { rounds: quick ? 2 : 10, roundMs: quick ? 15 : 150 },
   );
-  const time = (call: Call, name: string): Figure => ({ name, value: race.medianNs(call), unit: 'ns/call' });
-  const ratio = (a: Call, b: Call, name: string): Figure => ({ name, unit: 'x', ...race.ratio(a, b) });
   return [
-    time('javascript', 'an empty JavaScript call'),
-    time('empty', 'an empty native call'),
-    time('arrays', 'two typed arrays'),
-    time('newArgument', 'two typed arrays, one of them new'),
-    time('newResult', 'one typed array in, a new one out'),
-    time('core', "the core's overlap of an empty prompt"),
-    time('public', 'KvIndex.overlap of an empty prompt, given `out`'),
-    time('publicNew', 'KvIndex.overlap of an empty prompt, without `out`'),
-    ratio('empty', 'javascript', 'an empty native call ÷ JavaScript'),
-    ratio('arrays', 'empty', 'two typed arrays ÷ an empty native call'),
-    ratio('public', 'core', "KvIndex.overlap, given `out` ÷ the core's"),
-  ];
+    race.time('javascript', 'an empty JavaScript call', 'ns/call'),
+    race.time('empty', 'an empty native call', 'ns/call'),
+    race.time('arrays', 'two typed arrays', 'ns/call'),
+    race.time('newArgument', 'two typed arrays, one of them new', 'ns/call'),
+    race.time('newResult', 'one typed array in, a new one out', 'ns/call'),
+    race.time('core', "the core's overlap of an empty prompt", 'ns/call'),
+    race.time('public', 'KvIndex.overlap of an empty prompt, given `out`', 'ns/call'),
+    race.time('publicNew', 'KvIndex.overlap of an empty prompt, without `out`', 'ns/call'),
+    {
+      name: 'an empty native call ÷ JavaScript',
+      unit: 'x',
+      better: 'lower',
+      ...race.ratio('empty', 'javascript'),
+    },
+    { name: 'two typed arrays ÷ an empty native call', unit: 'x', ...race.ratio('arrays', 'empty') },
+    {
+      name: "KvIndex.overlap, given `out` ÷ the core's",
+      unit: 'x',
+      better: 'lower',
+      ...race.ratio('public', 'core'),
+    },
+  ] satisfies Figure[];
 });

@@ -46,7 +46,7 @@ export async function runBench(names: string[], flags: BenchFlags): Promise<void
 
 function list(names: readonly string[]): void {
   for (const { name, description, onlyByName } of names.length === 0 ? catalogue : chosenScenarios(names)) {
-    console.log(`${name.padEnd(8)}${description}${onlyByName ? ' (only when named)' : ''}`);
+    console.log(`${name.padEnd(10)}${description}${onlyByName ? ' (only when named)' : ''}`);
   }
 }
 

@@ -37,14 +37,14 @@ describe('kvidx bench', () => {
     const { code, stdout } = await kvidx(['bench', '--list']);
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^events .*\nhash .*\nindex .*\ningest .*\nmemory .*\nrouting .*\nsketch .*\nsoak .* \(only when named\)\n$/,
+      /^boundary .*\nevents .*\nhash .*\nindex .*\ningest .*\nmemory .*\nrouting .*\nsketch .*\nsoak .* \(only when named\)\n$/,
     );
   });
 
   it('exits with 2 when a scenario is unknown', async () => {
     const { code, stdout, stderr } = await kvidx(['bench', 'nonsense']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toMatch(/events, hash, index, ingest, memory, routing, sketch, soak/);
+    expect(stderr).toMatch(/boundary, events, hash, index, ingest, memory, routing, sketch, soak/);
   });
 
   it('exits with 2 when no scenario would replay the trace', async () => {
@@ -88,6 +88,7 @@ describe('kvidx bench', () => {
       expect(readFileSync(out, 'utf8')).toBe(stdout);
       const report: { isa: string; scenarios: ScenarioResult[] } = JSON.parse(stdout);
       expect(report.scenarios.map(({ scenario, quick }) => [scenario, quick])).toEqual([
+        ['boundary', true],
         ['events', true],
         ['hash', true],
         ['index', true],
@@ -205,7 +206,7 @@ describe('kvidx bench', () => {
     const { code, stderr } = await kvidx(['bench', '--quick', '--out', out], { stopReading: true });
     expect(code).toBe(0);
     expect(stderr).not.toMatch(/Error|kvidx:/);
-    expect(JSON.parse(readFileSync(out, 'utf8')).scenarios).toHaveLength(7);
+    expect(JSON.parse(readFileSync(out, 'utf8')).scenarios).toHaveLength(8);
   });
 
   it.runIf(built)('ends quietly when nobody reads what it prints, and there is no file', async () => {
