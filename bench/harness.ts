@@ -16,14 +16,17 @@ export interface ScenarioResult {
   readonly figures: readonly Figure[];
 }
 
-/** What a scenario's process sends to its parent: its result, or why there is none. */
-export type ScenarioMessage = { readonly result: ScenarioResult } | { readonly failure: string };
+/** What a scenario's process sends to its parent: how far it is, then its result, or why there is none. */
+export type ScenarioMessage =
+  | { readonly progress: string }
+  | { readonly result: ScenarioResult }
+  | { readonly failure: string };
 
 export interface ScenarioContext {
   readonly quick: boolean;
   /** File of the trace to replay, for scenarios that replay one. */
   readonly trace: string;
-  /** Tells people on standard error how far it is. */
+  /** Tells people how far it is. */
   progress(message: string): void;
   /** Ends the scenario when `holds` is false; else the text becomes a line of `checks`. */
   check(text: string, holds: boolean): void;
@@ -44,7 +47,7 @@ export async function runScenario(
     const figures = await body({
       quick,
       trace: values.trace ?? join(packageRoot(), 'examples', 'agentic-mini.jsonl.gz'),
-      progress: (message) => void process.stderr.write(`${scenario}: ${message}\n`),
+      progress: (message) => tell({ progress: message }),
       check(text, holds) {
         if (!holds) throw new KvidxError('ERR_KVIDX_INTERNAL', `check failed: ${text}`);
         checks.push(text);
@@ -59,6 +62,8 @@ export async function runScenario(
 }
 
 function tell(message: ScenarioMessage): void {
-  if (process.send === undefined) console.log(JSON.stringify(message, undefined, 2));
-  else process.send(message, () => {}); // a parent that is gone waits for nothing
+  if (process.send !== undefined)
+    process.send(message, () => {}); // a parent that is gone waits for nothing
+  else if ('progress' in message) console.warn(message.progress);
+  else console.log(JSON.stringify(message, undefined, 2));
 }

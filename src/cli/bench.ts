@@ -1,6 +1,6 @@
 import { Argument, Command } from 'commander';
 import { catalogue, chosenScenarios } from '../../bench/catalogue.js';
-import { fileName } from './options.js';
+import { fileName, integerFrom } from './options.js';
 import { isSameFile } from './out-file.js';
 
 export interface BenchFlags {
@@ -9,17 +9,29 @@ export interface BenchFlags {
   json?: boolean;
   out?: string;
   trace?: string;
+  filter?: string;
+  launches?: number;
+  from?: string;
+  compare?: string;
+  plot?: string;
 }
 
 const NOTES = `
-Each scenario runs in a process of its own. Rivals take turns within one run, and what counts are their ratios: compare
-those over time, not nanoseconds of different machines. Answers are asserted to be equal before anything is timed.
+Each scenario runs in a process of its own, and that several times: a figure is the median of these launches, ± half of
+what they are apart. Rivals take turns within one run: compare ratios, not nanoseconds of different machines. Answers are
+asserted to be equal before anything is timed.
+
+--compare sets the quietest round of each figure against that of an earlier run on the same machine, and says what
+changed by more than the noise. What seems to have changed is measured once more before it is told.
 
 Examples:
-  $ kvidx bench
-  $ kvidx bench hash --json
-  $ kvidx bench index --out figures.json
-  $ kvidx bench ingest memory --trace trace.jsonl.gz`;
+  $ kvidx bench --quick
+  $ kvidx bench --quick --out before.json
+  $ kvidx bench --quick --compare before.json
+  $ kvidx bench hash index --plot figures.html
+  $ kvidx bench index --filter overlap --json
+  $ kvidx bench ingest memory --trace trace.jsonl.gz
+  $ kvidx bench --from after.json --compare before.json`;
 
 export function benchCommand(): Command {
   const names = catalogue.map(({ name }) => name);
@@ -27,26 +39,42 @@ export function benchCommand(): Command {
     .description('how fast this machine hashes and answers, against plainer ways to do the same')
     .addArgument(new Argument('[scenario...]', 'which to run (default: all but soak)').choices(names))
     .option('--list', 'list the scenarios and run none')
-    .option('--quick', 'small sizes and short rounds: shows that it works, measures little')
+    .option('--quick', 'small sizes and short rounds: all scenarios in less than a minute')
+    .option('--filter <text>', 'only figures whose name contains this, in capitals or not')
+    .option('--launches <n>', 'processes that each scenario runs in (default: 3)', integerFrom(1, 100))
     .option('--json', 'print one JSON object instead of tables')
     .option('--out <file>', 'write the JSON object to a file as well', fileName('--out'))
+    .option('--compare <file>', 'what changed since the run whose --out this is', fileName('--compare'))
+    .option('--plot <file>', 'draw bars and histograms of latencies into an HTML page', fileName('--plot'))
+    .option('--from <file>', 'run nothing: print, compare or draw what --out wrote', fileName('--from'))
     .option(
       '--trace <file>',
-      'the trace that ingest, memory and sketch replay (default: a small made-up one)',
+      'the trace that apc, events, ingest, memory and sketch replay (default: a small made-up one)',
       fileName('--trace'),
     )
     .addHelpText('after', NOTES)
     .action(async (scenarios: string[], flags: BenchFlags, command: Command) => {
-      const { trace, out } = flags;
-      if (trace !== undefined && !chosenScenarios(scenarios).some(({ replaysTrace }) => replaysTrace)) {
-        command.error(`error: --trace has no part in this: ${scenarios.join(' and ')} replay no trace`);
-      }
-      if (trace === '-') {
-        command.error('error: --trace takes a file: scenarios are processes of their own, which read it');
-      }
-      if (trace !== undefined && out !== undefined && isSameFile(trace, out)) {
-        command.error(`error: --out ${out} is the trace itself, which it would overwrite`);
-      }
+      const wrong = contradiction(scenarios, flags);
+      if (wrong !== undefined) command.error(`error: ${wrong}`);
       await (await import('./run-bench.js')).runBench(scenarios, flags);
     });
+}
+
+/** What of these does not go together. */
+function contradiction(scenarios: readonly string[], flags: BenchFlags): string | undefined {
+  const { trace, out, plot, from } = flags;
+  if (trace !== undefined && !chosenScenarios(scenarios).some(({ replaysTrace }) => replaysTrace)) {
+    return `--trace has no part in this: ${scenarios.join(' and ')} replay no trace`;
+  }
+  if (trace === '-') return '--trace takes a file: scenarios are processes of their own, which read it';
+  const running = (['quick', 'trace', 'launches'] as const).find((flag) => flags[flag] !== undefined);
+  if (from !== undefined && running !== undefined)
+    return `--${running} has no part in --from: nothing is run`;
+  for (const written of ['out', 'plot'] as const) {
+    if (flags[written] !== undefined && trace !== undefined && isSameFile(trace, flags[written])) {
+      return `--${written} ${flags[written]} is the trace itself, which it would overwrite`;
+    }
+  }
+  if (out !== undefined && plot !== undefined && out === plot) return '--out and --plot are one file';
+  return undefined;
 }

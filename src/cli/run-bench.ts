@@ -1,47 +1,113 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { cpus } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { nativeSeam } from '../../bench/backends.js';
 import { type CatalogueEntry, catalogue, chosenScenarios } from '../../bench/catalogue.js';
-import { type Figure, meets, type Target } from '../../bench/figures.js';
-import type { ScenarioMessage, ScenarioResult } from '../../bench/harness.js';
-import { packageRoot } from '../native/load.js';
-import { grouped } from '../text.js';
+import { type Comparison, compareReports } from '../../bench/compare.js';
+import type { ScenarioResult } from '../../bench/harness.js';
+import { thisMachine } from '../../bench/machine.js';
+import { type BenchReport, mergeLaunches, type ScenarioReport } from '../../bench/report.js';
 import type { BenchFlags } from './bench.js';
+import { readReport } from './bench-file.js';
+import { launchAll } from './bench-launches.js';
+import { comparisonText, machineLine, scenarioText } from './bench-tables.js';
 import { CliError } from './cli-error.js';
-import { writeThenPrint } from './out-file.js';
+import { checkWritable, writeThenPrint } from './out-file.js';
 import { isReadOnce } from './rereadable.js';
-import { table } from './table.js';
 
-/** What `--json` prints and `--out` writes. */
-interface BenchReport {
-  readonly kvidx: string;
-  readonly node: string;
-  readonly cpu: string;
-  /** Of the addon: the benches compare backends, whichever `KVIDX_BACKEND` chooses. */
-  readonly isa: string;
-  readonly date: string;
-  readonly scenarios: ScenarioResult[];
-}
+const LAUNCHES = 3;
 
 export async function runBench(names: string[], flags: BenchFlags): Promise<void> {
-  const { json, out, trace } = flags;
   if (flags.list) return list(names);
+  const { json, out, trace, from, compare, plot } = flags;
+  const old = compare === undefined ? undefined : readReport(compare);
+  if (plot !== undefined) checkWritable(plot);
   if (trace !== undefined) await checkTrace(trace);
-  const report: BenchReport = { ...machine(), scenarios: [] };
-  // Nobody reads on: go on only for the file.
-  if (out === undefined) process.stdout.once('error', () => process.exit());
-  if (!json) console.log(`kvidx ${report.kvidx}, Node ${report.node}, ${report.cpu}, addon: ${report.isa}`);
-  for (const entry of chosenScenarios(names)) {
-    const result = await runInOwnProcess(entry, flags);
-    report.scenarios.push(result);
-    if (!json) console.log(`\n${render(entry, result)}`);
+  // Nobody reads on: go on only for a file.
+  if (out === undefined && plot === undefined) process.stdout.once('error', () => process.exit());
+
+  const { report, comparison } =
+    from === undefined ? await measure(names, flags, old) : stored(from, names, flags, old);
+  if (plot !== undefined) throw new CliError('--plot: not yet');
+  const text = `${JSON.stringify({ ...report, ...(comparison && { comparison }) }, undefined, 2)}\n`;
+  writeThenPrint(out, text, json ? text : `${shown(report, comparison)}\n`);
+}
+
+function shown(report: BenchReport, comparison: Comparison | undefined): string {
+  const parts = [machineLine(report), ...report.scenarios.map(scenarioText)];
+  if (comparison) parts.push(comparisonText(comparison));
+  return parts.join('\n\n');
+}
+
+interface Measured {
+  readonly report: BenchReport;
+  readonly comparison: Comparison | undefined;
+}
+
+async function measure(names: string[], flags: BenchFlags, old: BenchReport | undefined): Promise<Measured> {
+  const { quick = false, trace, launches = LAUNCHES, filter } = flags;
+  const machine = thisMachine();
+  if (old !== undefined && old.quick !== quick) {
+    throw new CliError(
+      `--compare: that run was ${old.quick ? 'a quick one: add --quick' : 'no quick one: leave --quick out'}`,
+    );
   }
-  const text = `${JSON.stringify(report, undefined, 2)}\n`;
-  writeThenPrint(out, text, json ? text : '');
+  const goesOn = ({ figures }: ScenarioResult) => figures.some(({ name }) => passes(name, filter));
+  const results = await launchAll(chosenScenarios(names), {
+    launches,
+    quick,
+    trace,
+    label: 'measuring',
+    goesOn,
+  });
+  const reportOf = (): BenchReport =>
+    filtered(
+      { ...machine, date: new Date().toISOString(), quick, launches, scenarios: merged(results) },
+      filter,
+    );
+
+  const report = reportOf();
+  if (old === undefined) return { report, comparison: undefined };
+  const comparison = compareReports(report, old);
+  const changed = new Set(
+    comparison.figures.filter(({ verdict }) => verdict !== 'no change').map(({ scenario }) => scenario),
+  );
+  if (changed.size === 0) return { report, comparison };
+  const again = [...results.keys()].filter(({ name }) => changed.has(name));
+  const more = await launchAll(again, { launches, quick, trace, label: 'once more, since it changed' });
+  for (const [entry, each] of more) results.get(entry)!.push(...each);
+  const both = reportOf();
+  return { report: both, comparison: compareReports(both, old) };
+}
+
+function stored(
+  from: string,
+  names: string[],
+  { filter }: BenchFlags,
+  old: BenchReport | undefined,
+): Measured {
+  const all = readReport(from);
+  const scenarios = all.scenarios.filter(({ scenario }) => names.length === 0 || names.includes(scenario));
+  const report = filtered({ ...all, scenarios }, filter);
+  if (old !== undefined && old.quick !== report.quick) {
+    throw new CliError('--compare: one of the runs was a quick one, the other was not');
+  }
+  return { report, comparison: old && compareReports(report, old) };
+}
+
+function merged(results: ReadonlyMap<CatalogueEntry, ScenarioResult[]>): ScenarioReport[] {
+  return [...results].map(([entry, launches]) => mergeLaunches(entry, launches));
+}
+
+/** Only the figures that `--filter` lets through. Throws CliError when there are none. */
+function filtered(report: BenchReport, filter: string | undefined): BenchReport {
+  if (filter === undefined) return report;
+  const scenarios = report.scenarios
+    .map((each) => ({ ...each, figures: each.figures.filter(({ name }) => passes(name, filter)) }))
+    .filter(({ figures }) => figures.length > 0);
+  if (scenarios.length === 0)
+    throw new CliError(`--filter ${filter}: no figure of this run has that in its name`);
+  return { ...report, scenarios };
+}
+
+function passes(name: string, filter: string | undefined): boolean {
+  return filter === undefined || name.toLowerCase().includes(filter.toLowerCase());
 }
 
 function list(names: readonly string[]): void {
@@ -55,70 +121,4 @@ async function checkTrace(path: string): Promise<void> {
   if (isReadOnce(path)) return;
   const { TraceReader } = await import('../trace/trace-reader.js'); // loads a backend, which may be missing
   for await (const _ of new TraceReader(path)) return;
-}
-
-function machine(): Omit<BenchReport, 'scenarios'> {
-  return {
-    kvidx: JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')).version,
-    node: process.versions.node,
-    cpu: cpus()[0]?.model.trim() ?? 'unknown processor',
-    isa: nativeSeam().isa,
-    date: new Date().toISOString(),
-  };
-}
-
-async function runInOwnProcess(
-  { name, file, replaysTrace }: CatalogueEntry,
-  { quick, trace }: BenchFlags,
-): Promise<ScenarioResult> {
-  const options: string[] = [];
-  if (quick) options.push('--quick');
-  if (replaysTrace && trace !== undefined) options.push(`--trace=${trace}`);
-  const child = fork(fileURLToPath(file), options, {
-    stdio: ['ignore', 2, 2, 'ipc'],
-    env: { ...process.env, KVIDX_BACKEND: 'native' },
-  });
-  const stop = () => child.kill();
-  process.once('exit', stop);
-  let answer: ScenarioMessage | undefined;
-  child.on('message', (message) => {
-    answer = message as ScenarioMessage;
-  });
-  const [code, signal] = await once(child, 'close');
-  process.off('exit', stop);
-  if (answer !== undefined && 'result' in answer) return answer.result;
-  throw new CliError(
-    `bench ${name}: ${answer?.failure ?? `ended without a result (${signal ?? `exit code ${code}`})`}`,
-  );
-}
-
-function render(
-  { name, description }: CatalogueEntry,
-  { quick, checks, notes, figures }: ScenarioResult,
-): string {
-  const rows = figures.map((figure) => [
-    figure.name,
-    `${digits(figure.value)} ${figure.unit}`,
-    figure.range ? figure.range.map(digits).join(' … ') : '',
-    quick ? '' : verdict(figure),
-  ]);
-  const lines = [`${name}: ${description}`, table(['', 'figure', 'rounds', 'target'], rows)];
-  lines.push(...checks.map((check) => `asserted: ${check}`), ...notes);
-  if (quick) lines.push('--quick: sizes are small, the targets do not apply');
-  return lines.join('\n');
-}
-
-function verdict(figure: Figure): string {
-  if (figure.target === undefined) return '';
-  return `${bounds(figure.target)} ${meets(figure) ? 'met' : 'missed'}`;
-}
-
-function bounds({ atLeast, atMost }: Target): string {
-  if (atLeast !== undefined && atMost !== undefined) return `${atLeast} … ${atMost}`;
-  return atLeast !== undefined ? `≥ ${atLeast}` : `≤ ${atMost}`;
-}
-
-/** Three digits, or all of a whole part. */
-function digits(value: number): string {
-  return value >= 100 ? grouped(Math.round(value)) : value.toPrecision(3);
 }

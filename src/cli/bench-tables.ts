@@ -1,0 +1,101 @@
+import type { ComparedFigure, Comparison } from '../../bench/compare.js';
+import { meets, type Target } from '../../bench/figures.js';
+import type { BenchReport, ReportFigure, ScenarioReport } from '../../bench/report.js';
+import { counted, grouped } from '../text.js';
+import { table } from './table.js';
+
+export function machineLine(report: BenchReport): string {
+  const { kvidx, node, cpu, cores, backend, isa, blockSize, launches, quick } = report;
+  const parts = [
+    `kvidx ${kvidx}`,
+    `Node ${node}`,
+    `${cpu}, ${counted(cores, 'core')}`,
+    `${backend}, ${isa}`,
+    `blocks of ${blockSize} tokens`,
+    counted(launches, 'launch').replace('launchs', 'launches'),
+  ];
+  return `${parts.join(' · ')}${quick ? ' · quick' : ''}`;
+}
+
+export function scenarioText({
+  scenario,
+  description,
+  quick,
+  checks,
+  notes,
+  figures,
+}: ScenarioReport): string {
+  const rows = figures.map((figure) => [
+    figure.name,
+    `${digits(figure.value)} ${figure.unit}`,
+    figure.launches.length > 1 ? `± ${percents(figure.margin)}` : '',
+    ...(figure.latency ? [digits(figure.latency.p90), digits(figure.latency.p99)] : ['', '']),
+    quick ? '' : verdict(figure),
+  ]);
+  const lines = [
+    `${scenario}: ${description}`,
+    table(['', 'median', 'margin', 'p90', 'p99', 'target'], rows),
+  ];
+  lines.push(...checks.map((check) => `asserted: ${check}`), ...notes);
+  if (quick) lines.push('--quick: sizes are small, the targets do not apply');
+  return lines.join('\n');
+}
+
+/** What changed, and how many figures did not. */
+export function comparisonText({ figures, differences, unmatched, ...comparison }: Comparison): string {
+  const changed = figures.filter(({ verdict }) => verdict !== 'no change');
+  const lines = [`compared with the run of ${comparison.with}`];
+  lines.push(...differences.map((difference) => `not the same: ${difference}`));
+  if (figures.length > 0) {
+    const rows = figures.map((figure) => [
+      `${figure.scenario}: ${figure.name}`,
+      `${digits(figure.old)} ${figure.unit}`,
+      digits(figure.new),
+      `${figure.ratio.toFixed(2)} x`,
+      `± ${percents(figure.noise)}`,
+      wordFor(figure),
+    ]);
+    lines.push(table(['', 'then', 'now', 'costs', 'noise', 'verdict'], rows));
+  }
+  if (unmatched.length > 0) lines.push(`only in one of the two: ${unmatched.join('; ')}`);
+  lines.push(summary(figures, changed));
+  return lines.join('\n');
+}
+
+function summary(figures: readonly ComparedFigure[], changed: readonly ComparedFigure[]): string {
+  if (figures.length === 0) return 'nothing to compare: no figure stands in both';
+  if (changed.length === 0)
+    return `no change: none of ${counted(figures.length, 'figure')} moved by more than the noise`;
+  const worse = changed.filter((figure) => figure.verdict === 'worse').length;
+  const told = [
+    ...(worse > 0 ? [`${worse} worse`] : []),
+    ...(worse < changed.length ? [`${changed.length - worse} better`] : []),
+  ];
+  return `CHANGED: ${told.join(' and ')}, of ${counted(figures.length, 'figure')}`;
+}
+
+function wordFor({ verdict, unit }: ComparedFigure): string {
+  if (verdict === 'no change') return verdict;
+  if (unit.startsWith('bytes')) return verdict === 'worse' ? 'larger' : 'smaller';
+  return verdict === 'worse' ? 'slower' : 'faster';
+}
+
+function verdict(figure: ReportFigure): string {
+  return figure.target ? `${bounds(figure.target)} ${meets(figure) ? 'met' : 'missed'}` : '';
+}
+
+function bounds({ atLeast, atMost }: Target): string {
+  if (atLeast !== undefined && atMost !== undefined) return `${atLeast} … ${atMost}`;
+  return atLeast !== undefined ? `≥ ${atLeast}` : `≤ ${atMost}`;
+}
+
+/** Three digits, or all of a whole part. */
+export function digits(value: number): string {
+  return value >= 100 ? grouped(Math.round(value)) : value.toPrecision(3);
+}
+
+/** A share, as percents of two digits at most. */
+function percents(share: number): string {
+  const value = share * 100;
+  return `${value < 10 ? value.toFixed(1) : value.toFixed(0)} %`;
+}
