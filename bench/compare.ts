@@ -19,6 +19,8 @@ export interface ComparedFigure {
   /** A change is told from noise where `ratio` is further from 1 than this. */
   readonly noise: number;
   readonly verdict: Verdict;
+  /** It is of what kvidx is measured against: its verdict is about the machine. */
+  readonly baseline?: true;
 }
 
 export interface Comparison {
@@ -51,11 +53,13 @@ export function compareReports(now: BenchReport, old: BenchReport): Comparison {
 
 function compareFigures(now: ReportFigure, old: ReportFigure): Omit<ComparedFigure, 'scenario'> {
   const [ours, theirs] = [best(now), best(old)];
+  const { name, unit, baseline } = now;
   const ratio = now.better === 'lower' ? ours.value / theirs.value : theirs.value / ours.value;
   const noise = LEAST_CHANGE + ours.doubt + theirs.doubt;
   const verdict =
     Math.abs(Math.log(ratio)) <= Math.log(1 + noise) ? 'no change' : ratio > 1 ? 'worse' : 'better';
-  return { name: now.name, unit: now.unit, old: theirs.value, new: ours.value, ratio, noise, verdict };
+  const figures = { old: theirs.value, new: ours.value, ratio, noise, verdict };
+  return { name, unit, ...figures, ...(baseline && { baseline }) };
 }
 
 /** The value of the best launch, and how far the next one is from it, as a share. */

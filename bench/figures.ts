@@ -31,6 +31,8 @@ export interface Figure {
   /** The value on a machine that does nothing else, as far as this launch saw it: of the best round. Default: `value`. */
   readonly best?: number;
   readonly latency?: Latency;
+  /** Of what kvidx is measured against: where such a figure changes, the machine did. */
+  readonly baseline?: true;
 }
 
 export function meets({ value, target }: Pick<Figure, 'value' | 'target'>): boolean | undefined {

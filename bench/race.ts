@@ -28,8 +28,10 @@ export interface Rival {
 export class Race<Name extends string> {
   /** Nanoseconds an operation, of each sample of each rival. */
   readonly #rounds: Map<Name, Float64Array>[] = [];
+  readonly #rivals: Record<Name, Rival>;
 
   constructor(rivals: Record<Name, Rival>, { rounds, roundMs, samples }: RaceOptions) {
+    this.#rivals = rivals;
     const entries = Object.entries(rivals) as [Name, Rival][];
     for (let round = 0; round < rounds; round++) {
       const bench = new Bench({
@@ -84,6 +86,7 @@ export class Race<Name extends string> {
       better: 'lower',
       best: Math.min(...rounds),
       latency: { p50, p90, p99, histogram: binsOf(all) },
+      ...this.#kind(rival),
     };
   }
 
@@ -91,7 +94,8 @@ export class Race<Name extends string> {
   rate(rival: Name, name: string, unit: `${string}/s`, { parts = 1 } = {}): Figure {
     const rounds = this.#medians(rival).map((ns) => (1e9 * parts) / ns);
     const value = (1e9 * parts) / this.medianNs(rival);
-    return { name, value, unit, range: rangeOf(rounds), better: 'higher', best: Math.max(...rounds) };
+    const best = Math.max(...rounds);
+    return { name, value, unit, range: rangeOf(rounds), better: 'higher', best, ...this.#kind(rival) };
   }
 
   /** How many times as long `a` takes as `b`: the median of the rounds' ratios of medians, with their range. */
@@ -99,6 +103,10 @@ export class Race<Name extends string> {
     const others = this.#medians(b);
     const each = this.#medians(a).map((ns, round) => ns / others[round]!);
     return { value: median(each), range: rangeOf(each) };
+  }
+
+  #kind(rival: Name): Pick<Figure, 'baseline'> {
+    return this.#rivals[rival].baseline ? { baseline: true } : {};
   }
 
   #all(name: Name): number[] {

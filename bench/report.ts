@@ -58,6 +58,7 @@ export interface ReportFigure {
   /** Of each launch, the value of its best round; where `better` is given. */
   readonly bests?: readonly number[];
   readonly latency?: Latency<Histogram>;
+  readonly baseline?: true;
 }
 
 /** What several launches of one scenario found, as one. */
@@ -84,7 +85,7 @@ export function isSame(a: Pick<Figure, 'name' | 'unit'>, b: Pick<Figure, 'name' 
 }
 
 function mergeFigure(each: readonly Figure[]): ReportFigure {
-  const [{ name, unit, target, better }] = each as [Figure];
+  const [{ name, unit, target, better, baseline }] = each as [Figure];
   const launches = each.map((figure) => figure.value);
   const value = median(launches);
   const apart = Math.max(...launches) - Math.min(...launches);
@@ -100,6 +101,7 @@ function mergeFigure(each: readonly Figure[]): ReportFigure {
     ...(target && { target }),
     ...(better && { better, bests: each.map((figure) => figure.best ?? figure.value) }),
     ...(latencies.length > 0 && { latency: mergeLatencies(latencies, unit) }),
+    ...(baseline && { baseline }),
   };
 }
 

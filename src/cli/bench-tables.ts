@@ -44,6 +44,7 @@ export function scenarioText({
 /** What changed, and how many figures did not. */
 export function comparisonText({ figures, differences, unmatched, ...comparison }: Comparison): string {
   const changed = figures.filter(({ verdict }) => verdict !== 'no change');
+  const ours = (all: readonly ComparedFigure[]) => all.filter(({ baseline }) => !baseline);
   const lines = [`compared with the run of ${comparison.with}`];
   lines.push(...differences.map((difference) => `not the same: ${difference}`));
   if (figures.length > 0) {
@@ -58,7 +59,10 @@ export function comparisonText({ figures, differences, unmatched, ...comparison 
     lines.push(table(['', 'then', 'now', 'costs', 'noise', 'verdict'], rows));
   }
   if (unmatched.length > 0) lines.push(`only in one of the two: ${unmatched.join('; ')}`);
-  lines.push(summary(figures, changed));
+  if (changed.some(({ baseline }) => baseline)) {
+    lines.push('baselines changed, which no build of kvidx touches: the machine is not as it was');
+  }
+  lines.push(summary(ours(figures), ours(changed)));
   return lines.join('\n');
 }
 
@@ -74,8 +78,9 @@ function summary(figures: readonly ComparedFigure[], changed: readonly ComparedF
   return `CHANGED: ${told.join(' and ')}, of ${counted(figures.length, 'figure')}`;
 }
 
-function wordFor({ verdict, unit }: ComparedFigure): string {
-  if (verdict === 'no change') return verdict;
+function wordFor({ verdict, unit, baseline }: ComparedFigure): string {
+  if (verdict === 'no change') return baseline ? `${verdict} (baseline)` : verdict;
+  if (baseline) return 'the machine';
   if (unit.startsWith('bytes')) return verdict === 'worse' ? 'larger' : 'smaller';
   return verdict === 'worse' ? 'slower' : 'faster';
 }
