@@ -53,13 +53,24 @@ export function compareReports(now: BenchReport, old: BenchReport): Comparison {
 
 function compareFigures(now: ReportFigure, old: ReportFigure): Omit<ComparedFigure, 'scenario'> {
   const [ours, theirs] = [best(now), best(old)];
-  const { name, unit, baseline } = now;
   const ratio = now.better === 'lower' ? ours.value / theirs.value : theirs.value / ours.value;
   const noise = LEAST_CHANGE + ours.doubt + theirs.doubt;
-  const verdict =
-    Math.abs(Math.log(ratio)) <= Math.log(1 + noise) ? 'no change' : ratio > 1 ? 'worse' : 'better';
-  const figures = { old: theirs.value, new: ours.value, ratio, noise, verdict };
-  return { name, unit, ...figures, ...(baseline && { baseline }) };
+  const { name, unit, baseline } = now;
+  return {
+    name,
+    unit,
+    old: theirs.value,
+    new: ours.value,
+    ratio,
+    noise,
+    verdict: verdictOf(ratio, noise),
+    ...(baseline && { baseline }),
+  };
+}
+
+function verdictOf(ratio: number, noise: number): Verdict {
+  if (ratio > 1 + noise) return 'worse';
+  return ratio < 1 / (1 + noise) ? 'better' : 'no change';
 }
 
 /** The value of the best launch, and how far the next one is from it, as a share. */

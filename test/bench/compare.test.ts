@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import { type Comparison, compareReports } from '../../bench/compare.js';
+import { reportOf, timesOf } from './reports.js';
+
+const verdicts = ({ figures }: Comparison) => figures.map(({ verdict }) => verdict);
+
+describe('comparing two runs', () => {
+  it('finds no change between a run and itself', () => {
+    const run = timesOf([12, 13, 19]);
+    const { figures } = compareReports(run, run);
+    expect(figures).toMatchObject([{ ratio: 1, verdict: 'no change', old: 12, new: 12 }]);
+  });
+
+  it('finds no change where only some launches met a busy machine', () => {
+    expect(verdicts(compareReports(timesOf([12.1, 30, 12.3]), timesOf([12, 12.1, 12.2])))).toEqual([
+      'no change',
+    ]);
+  });
+
+  it('tells a slowdown and a speed-up of a fifth', () => {
+    const [before, after] = [timesOf([10, 10.1, 10.4]), timesOf([12, 12.1, 12.6])];
+    expect(compareReports(after, before).figures).toMatchObject([{ ratio: 1.2, verdict: 'worse' }]);
+    expect(compareReports(before, after).figures).toMatchObject([{ verdict: 'better' }]);
+  });
+
+  it('takes a higher rate for the better one', () => {
+    const rate = { unit: 'blocks/s', better: 'higher' } as const;
+    const [before, after] = [timesOf([100, 99, 98], rate), timesOf([80, 79, 79], rate)];
+    expect(compareReports(after, before).figures).toMatchObject([{ ratio: 1.25, verdict: 'worse' }]);
+  });
+
+  it('doubts a change as far as the best launches of each run are apart', () => {
+    const far = [12, 13.5, 14];
+    expect(verdicts(compareReports(timesOf(far), timesOf([10, 10.1, 10.2])))).toEqual(['no change']);
+    expect(verdicts(compareReports(timesOf([12]), timesOf([10])))).toEqual(['no change']);
+    expect(verdicts(compareReports(timesOf([14]), timesOf([10])))).toEqual(['worse']);
+  });
+
+  it('compares the best rounds, not the medians', () => {
+    const [before, after] = [timesOf([15, 16, 15], { best: 10 }), timesOf([10, 10, 10], { best: 10 })];
+    expect(compareReports(after, before).figures).toMatchObject([{ old: 10, new: 10, verdict: 'no change' }]);
+  });
+
+  it('leaves out what is no matter of better or worse, and names what has no counterpart', () => {
+    const count = { name: 'blocks', value: 3, unit: 'blocks' };
+    const time = { name: 'new', value: 3, unit: 'ns', better: 'lower' } as const;
+    const comparison = compareReports(reportOf([count, time]), reportOf([count]));
+    expect(comparison).toMatchObject({ figures: [], unmatched: ['hash: new'] });
+  });
+
+  it('tells figures of one name apart by their units', () => {
+    const [a, b] = ['bytes/block', 'bytes/session'].map(
+      (unit, i) => ({ name: 'ownership', value: i + 1, unit, better: 'lower' }) as const,
+    );
+    const comparison = compareReports(reportOf([a!, b!]), reportOf([b!, a!]));
+    expect(comparison.figures.map(({ unit, old }) => [unit, old])).toEqual([
+      ['bytes/block', 1],
+      ['bytes/session', 2],
+    ]);
+  });
+
+  it('says what else is different', () => {
+    const run = timesOf([1]);
+    const { differences } = compareReports({ ...run, node: '22.0.0' }, { ...run, cpu: 'another' });
+    expect(differences).toEqual(['processor: another, now a processor', 'Node: 20.0.0, now 22.0.0']);
+  });
+
+  it('marks the baselines among the figures', () => {
+    const run = timesOf([1], { baseline: true });
+    expect(compareReports(run, run).figures).toMatchObject([{ baseline: true }]);
+  });
+});
