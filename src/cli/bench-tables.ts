@@ -41,6 +41,20 @@ export function scenarioText({
   return lines.join('\n');
 }
 
+/** How many targets are met, and which are not; nothing where none apply. */
+export function targetsText({ quick, scenarios }: BenchReport): string | undefined {
+  const aimed = scenarios.flatMap(({ scenario, figures }) =>
+    figures.filter(({ target }) => target).map((figure) => ({ scenario, figure })),
+  );
+  if (quick || aimed.length === 0) return undefined;
+  const missed = aimed.filter(({ figure }) => !meets(figure));
+  const names = missed.map(
+    ({ scenario, figure }) =>
+      `\n  missed: ${scenario}: ${figure.name}: ${digits(figure.value)} ${figure.unit}, ${bounds(figure.target!)}`,
+  );
+  return `targets: ${aimed.length - missed.length} of ${aimed.length} met${names.join('')}`;
+}
+
 /** What changed, and how many figures did not. */
 export function comparisonText({ figures, differences, unmatched, ...comparison }: Comparison): string {
   const changed = figures.filter(({ verdict }) => verdict !== 'no change');

@@ -2,6 +2,7 @@ import { Argument, Command } from 'commander';
 import { catalogue, chosenScenarios } from '../../bench/catalogue.js';
 import { fileName, integerFrom } from './options.js';
 import { isSameFile } from './out-file.js';
+import { isReadOnce } from './rereadable.js';
 
 export interface BenchFlags {
   list?: boolean;
@@ -66,7 +67,9 @@ function contradiction(scenarios: readonly string[], flags: BenchFlags): string 
   if (trace !== undefined && !chosenScenarios(scenarios).some(({ replaysTrace }) => replaysTrace)) {
     return `--trace has no part in this: ${scenarios.join(' and ')} replay no trace`;
   }
-  if (trace === '-') return '--trace takes a file: scenarios are processes of their own, which read it';
+  if (trace !== undefined && isReadOnce(trace)) {
+    return '--trace takes a file: each launch of a scenario is a process of its own, which reads it';
+  }
   const running = (['quick', 'trace', 'launches'] as const).find((flag) => flags[flag] !== undefined);
   if (from !== undefined && running !== undefined)
     return `--${running} has no part in --from: nothing is run`;

@@ -6,10 +6,9 @@ import { type BenchReport, mergeLaunches, type ScenarioReport } from '../../benc
 import type { BenchFlags } from './bench.js';
 import { readReport } from './bench-file.js';
 import { launchAll } from './bench-launches.js';
-import { comparisonText, machineLine, scenarioText } from './bench-tables.js';
+import { comparisonText, machineLine, scenarioText, targetsText } from './bench-tables.js';
 import { CliError } from './cli-error.js';
 import { checkWritable, writeThenPrint } from './out-file.js';
-import { isReadOnce } from './rereadable.js';
 
 const LAUNCHES = 3;
 
@@ -31,6 +30,8 @@ export async function runBench(names: string[], flags: BenchFlags): Promise<void
 
 function shown(report: BenchReport, comparison: Comparison | undefined): string {
   const parts = [machineLine(report), ...report.scenarios.map(scenarioText)];
+  const targets = targetsText(report);
+  if (targets) parts.push(targets);
   if (comparison) parts.push(comparisonText(comparison));
   return parts.join('\n\n');
 }
@@ -116,9 +117,8 @@ function list(names: readonly string[]): void {
   }
 }
 
-/** Before minutes go by: is it a trace? Throws ERR_KVIDX_BAD_TRACE. A pipe keeps its rows for the scenario. */
+/** Before minutes go by: is it a trace? Throws ERR_KVIDX_BAD_TRACE. */
 async function checkTrace(path: string): Promise<void> {
-  if (isReadOnce(path)) return;
   const { TraceReader } = await import('../trace/trace-reader.js'); // loads a backend, which may be missing
   for await (const _ of new TraceReader(path)) return;
 }
