@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { closeSync, copyFileSync, mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs';
+import { closeSync, copyFileSync, cpSync, mkdirSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -38,15 +38,37 @@ export function compileSources(): string {
   return folder;
 }
 
+let compiled: string | undefined;
+
+/** Compiling takes seconds: once for all that a test file calls. */
+function compiledOnce(): string {
+  if (compiled === undefined) {
+    const folder = compileSources();
+    afterAll(() => {
+      rmSync(folder, { recursive: true });
+      compiled = undefined;
+    });
+    compiled = folder;
+  }
+  return compiled;
+}
+
+function copyOf(folder: string): string {
+  const copy = mkdtempSync(join(root, 'build', 'compiled-test-'));
+  afterAll(() => rmSync(copy, { recursive: true }));
+  cpSync(folder, copy, { recursive: true });
+  return copy;
+}
+
 /**
- * Compiles the sources (not what an earlier build left in `dist`) and answers a function that runs the command line.
+ * Takes the sources (not what an earlier build left in `dist`), compiled, and answers a function that runs the command line.
  * Inside the project, so that the compiled files find its package.json and its addons; with `addons`, they are a
  * package of their own that has these prebuilt addons only.
  */
 export function compiledCli({ addons }: { addons?: readonly string[] } = {}): Cli {
-  const folder = compileSources();
-  afterAll(() => rmSync(folder, { recursive: true }));
+  let folder = compiledOnce();
   if (addons !== undefined) {
+    folder = copyOf(folder);
     const prebuilds = join(folder, 'prebuilds', `${process.platform}-${process.arch}`);
     mkdirSync(prebuilds, { recursive: true });
     copyFileSync(join(root, 'package.json'), join(folder, 'package.json'));
