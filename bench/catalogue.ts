@@ -11,6 +11,12 @@ export interface CatalogueEntry {
 
 export const catalogue: readonly CatalogueEntry[] = [
   {
+    name: 'apc',
+    description: '`kvidx apc` of a trace, whole commands and counting, against plain JavaScript',
+    file: new URL('./scenarios/apc.js', import.meta.url),
+    replaysTrace: true,
+  },
+  {
     name: 'boundary',
     description: 'what crossing into the addon costs: an empty call, typed arrays, a whole query of nothing',
     file: new URL('./scenarios/boundary.js', import.meta.url),

@@ -100,9 +100,7 @@ export class Race<Name extends string> {
 
   /** How many times as long `a` takes as `b`: the median of the rounds' ratios of medians, with their range. */
   ratio(a: Name, b: Name): { value: number; range: [number, number] } {
-    const others = this.#medians(b);
-    const each = this.#medians(a).map((ns, round) => ns / others[round]!);
-    return { value: median(each), range: rangeOf(each) };
+    return ratioOf(this.#medians(a), this.#medians(b));
   }
 
   #kind(rival: Name): Pick<Figure, 'baseline'> {
@@ -129,6 +127,15 @@ export function elapsedNs(body: () => void, { baseline }: { baseline?: true } = 
 export function timesFigure(name: string, unit: string, values: readonly number[], better: Better): Figure {
   const range = rangeOf(values);
   return { name, value: median(values), unit, range, better, best: range[better === 'lower' ? 0 : 1] };
+}
+
+/** How many times as much `a` is as `b`, where both have a value for each round: the median of the rounds' ratios, with their range. */
+export function ratioOf(
+  a: readonly number[],
+  b: readonly number[],
+): { value: number; range: [number, number] } {
+  const each = a.map((value, round) => value / b[round]!);
+  return { value: median(each), range: rangeOf(each) };
 }
 
 function rangeOf(values: readonly number[]): [number, number] {

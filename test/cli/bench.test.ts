@@ -37,14 +37,14 @@ describe('kvidx bench', () => {
     const { code, stdout } = await kvidx(['bench', '--list']);
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^boundary .*\nevents .*\nhash .*\nindex .*\ningest .*\nmemory .*\nrouting .*\nsketch .*\nsoak .* \(only when named\)\n$/,
+      /^apc .*\nboundary .*\nevents .*\nhash .*\nindex .*\ningest .*\nmemory .*\nrouting .*\nsketch .*\nsoak .* \(only when named\)\n$/,
     );
   });
 
   it('exits with 2 when a scenario is unknown', async () => {
     const { code, stdout, stderr } = await kvidx(['bench', 'nonsense']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toMatch(/boundary, events, hash, index, ingest, memory, routing, sketch, soak/);
+    expect(stderr).toMatch(/apc, boundary, events, hash, index, ingest, memory, routing, sketch, soak/);
   });
 
   it('exits with 2 when no scenario would replay the trace', async () => {
@@ -88,6 +88,7 @@ describe('kvidx bench', () => {
       expect(readFileSync(out, 'utf8')).toBe(stdout);
       const report: BenchReport = JSON.parse(stdout);
       expect(report.scenarios.map(({ scenario, quick }) => [scenario, quick])).toEqual([
+        ['apc', true],
         ['boundary', true],
         ['events', true],
         ['hash', true],
@@ -141,6 +142,36 @@ describe('kvidx bench', () => {
     for (const { name, value } of growth) expect(value, name).toBeLessThan(2);
   });
 
+  it.runIf(built)('times kvidx apc against a plain program that finds the same', async () => {
+    const { code, stdout } = await kvidx(['bench', 'apc', '--quick', '--launches', '1', '--json']);
+    expect(code).toBe(0);
+    const { checks, figures }: ScenarioReport = JSON.parse(stdout).scenarios[0];
+    expect(checks).toEqual([
+      expect.stringMatching(/^agentic-mini\.jsonl\.gz, 694 requests: both find the same n_requests, .*intra/),
+    ]);
+    const held = figures.filter(({ target }) => target !== undefined).map(({ name }) => name);
+    expect(held).toEqual([
+      'whole command: plain JavaScript ÷ kvidx',
+      'counting: plain JavaScript ÷ kvidx',
+      'whole command: with --curve ÷ without',
+    ]);
+  });
+
+  it.runIf(built)('times no kvidx apc of a trace whose block size is not certain', async () => {
+    const { code, stdout } = await kvidx(['bench', 'apc', '--quick', '--trace', trace]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/nothing is timed: not exactly one block size fits every row of .*three\.jsonl/);
+  });
+
+  it.runIf(built)('times a call that does nothing, and calls that take arrays', async () => {
+    const { code, stdout } = await kvidx(['bench', 'boundary', '--quick', '--launches', '1', '--json']);
+    expect(code).toBe(0);
+    const { figures }: ScenarioReport = JSON.parse(stdout).scenarios[0];
+    expect(figures.filter(({ unit }) => unit === 'ns/call').map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['an empty JavaScript call', 'an empty native call', 'two typed arrays']),
+    );
+  });
+
   it.runIf(built)('follows an engine that both followers agree with', async () => {
     const { code, stdout } = await kvidx(['bench', 'events', '--quick', '--launches', '1', '--json']);
     expect(code).toBe(0);
@@ -172,7 +203,7 @@ describe('kvidx bench', () => {
     for (const { name, value } of rates) expect(Math.abs(value - 1), name).toBeLessThan(0.2);
   });
 
-  it.runIf(built).each(['events', 'ingest', 'sketch'])(
+  it.runIf(built).each(['apc', 'events', 'ingest', 'sketch'])(
     'names the bad line of a trace before it times anything: %s',
     async (name) => {
       const { code, stderr } = await kvidx([
