@@ -3,13 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { packageRoot } from '../native/load.js';
-import { apcCommand } from './apc.js';
-import { benchCommand } from './bench.js';
-import { eventsCommand } from './events.js';
 import { EXIT, report } from './report.js';
-import { simCommand } from './sim.js';
-import { sketchCommand } from './sketch.js';
-import { synthCommand } from './synth.js';
 
 const EXAMPLES = `
 Examples:
@@ -20,7 +14,23 @@ Examples:
   $ kvidx events watch tcp://127.0.0.1:5557 --replay tcp://127.0.0.1:5558
   $ kvidx apc --help`;
 
-function program(): Command {
+/** Each command, in the order of the help. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  apc: async () => (await import('./apc.js')).apcCommand(),
+  sim: async () => (await import('./sim.js')).simCommand(),
+  sketch: async () => (await import('./sketch.js')).sketchCommand(),
+  events: async () => (await import('./events.js')).eventsCommand(),
+  synth: async () => (await import('./synth.js')).synthCommand(),
+  bench: async () => (await import('./bench.js')).benchCommand(),
+};
+
+/** The command that is asked for alone: to load them all takes as long as `apc` of a short trace. Else all of them. */
+function commands([name = '']: readonly string[]): Promise<Command[]> {
+  const asked = Object.hasOwn(COMMANDS, name) ? [COMMANDS[name]!] : Object.values(COMMANDS);
+  return Promise.all(asked.map((make) => make()));
+}
+
+async function program(): Promise<Command> {
   const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8'));
   const kvidx = new Command('kvidx')
     .description(
@@ -30,14 +40,7 @@ function program(): Command {
     .exitOverride()
     .showHelpAfterError('(kvidx --help, or kvidx <command> --help, says what is possible)')
     .addHelpText('after', EXAMPLES);
-  for (const command of [
-    apcCommand(),
-    simCommand(),
-    sketchCommand(),
-    eventsCommand(),
-    synthCommand(),
-    benchCommand(),
-  ]) {
+  for (const command of await commands(process.argv.slice(2))) {
     kvidx.addCommand(command);
     inherit(kvidx, command);
   }
@@ -57,7 +60,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 try {
-  await program().parseAsync();
+  await (await program()).parseAsync();
 } catch (error) {
   process.exitCode = report(error);
 }

@@ -1,7 +1,5 @@
 import { InvalidArgumentError } from 'commander';
 import { MAX_CURVE_SIZES } from '../analysis/limits.js';
-import { hasKvidxCode } from '../errors.js';
-import { createPolicy } from '../routing/policy/spec.js';
 import { grouped } from '../text.js';
 
 /** A parser of an integer option from `lo` to `hi`. */
@@ -36,22 +34,4 @@ export function cacheSizes(text: string): number[] | 'auto' {
     throw new InvalidArgumentError(`Give at most ${grouped(MAX_CURVE_SIZES)} cache sizes.`);
   }
   return sizes;
-}
-
-/** Specs for `--policies`, with commas between them; each must make a policy. */
-export function policySpecs(text: string): string[] {
-  const specs = text.split(',').map((part) => part.trim());
-  if (specs.includes('')) {
-    throw new InvalidArgumentError(
-      'An empty policy was given: commas stand between policies, as in lpwl,sticky.',
-    );
-  }
-  for (const spec of specs) {
-    try {
-      createPolicy(spec);
-    } catch (error) {
-      throw hasKvidxCode(error) ? new InvalidArgumentError(error.message) : error;
-    }
-  }
-  return specs;
 }

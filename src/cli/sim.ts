@@ -1,7 +1,8 @@
 import { Command, Option } from 'commander';
 import { MAX_SIM_BLOCK_SIZE, MAX_SIM_WORKERS } from '../sim/limits.js';
-import { fileName, integerFrom, policySpecs } from './options.js';
+import { fileName, integerFrom } from './options.js';
 import { policyHelp } from './policy-help.js';
+import { policySpecs } from './policy-specs.js';
 import { readsTrace, type TraceFlags } from './trace-command.js';
 
 export interface SimFlags extends TraceFlags {
