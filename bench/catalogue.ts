@@ -5,7 +5,7 @@ export interface CatalogueEntry {
   readonly file: URL;
   /** It takes the trace of `--trace`. */
   readonly replaysTrace?: true;
-  /** It takes minutes: left out unless it is named. */
+  /** It takes minutes: left out unless it is named, and launched once. */
   readonly onlyByName?: true;
 }
 

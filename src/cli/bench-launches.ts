@@ -29,7 +29,9 @@ export async function launchAll(
     : (text: string) => void process.stderr.write(`${text}\n`);
   try {
     for (let turn = 0; turn < launches; turn++) {
-      const left = entries.filter((entry) => turn === 0 || goesOn(results.get(entry)![0]!));
+      const left = entries.filter(
+        (entry) => turn === 0 || (!entry.onlyByName && goesOn(results.get(entry)![0]!)),
+      );
       for (const [i, entry] of left.entries()) {
         const where = `${label}, launch ${turn + 1} of ${launches}, ${i + 1} of ${left.length}: ${entry.name}`;
         tell(where);
