@@ -1,7 +1,8 @@
 import type { ComparedFigure, Comparison } from '../../bench/compare.js';
-import { meets, type Target } from '../../bench/figures.js';
+import { meets } from '../../bench/figures.js';
 import type { BenchReport, ReportFigure, ScenarioReport } from '../../bench/report.js';
-import { counted, grouped } from '../text.js';
+import { counted } from '../text.js';
+import { bounds, digits, marginWords, percents } from './bench-words.js';
 import { table } from './table.js';
 
 export function machineLine(report: BenchReport): string {
@@ -28,7 +29,7 @@ export function scenarioText({
   const rows = figures.map((figure) => [
     figure.name,
     `${digits(figure.value)} ${figure.unit}`,
-    figure.launches.length > 1 ? `± ${percents(figure.margin)}` : '',
+    marginWords(figure),
     ...(figure.latency ? [digits(figure.latency.p90), digits(figure.latency.p99)] : ['', '']),
     quick ? '' : verdict(figure),
   ]);
@@ -101,20 +102,4 @@ function wordFor({ verdict, unit, baseline }: ComparedFigure): string {
 
 function verdict(figure: ReportFigure): string {
   return figure.target ? `${bounds(figure.target)} ${meets(figure) ? 'met' : 'missed'}` : '';
-}
-
-function bounds({ atLeast, atMost }: Target): string {
-  if (atLeast !== undefined && atMost !== undefined) return `${atLeast} … ${atMost}`;
-  return atLeast !== undefined ? `≥ ${atLeast}` : `≤ ${atMost}`;
-}
-
-/** Three digits, or all of a whole part. */
-export function digits(value: number): string {
-  return value >= 100 ? grouped(Math.round(value)) : value.toPrecision(3);
-}
-
-/** A share, as percents of two digits at most. */
-function percents(share: number): string {
-  const value = share * 100;
-  return `${value < 10 ? value.toFixed(1) : value.toFixed(0)} %`;
 }

@@ -23,9 +23,13 @@ export async function runBench(names: string[], flags: BenchFlags): Promise<void
 
   const { report, comparison } =
     from === undefined ? await measure(names, flags, old) : stored(from, names, flags, old);
-  if (plot !== undefined) throw new CliError('--plot: not yet');
   const text = `${JSON.stringify({ ...report, ...(comparison && { comparison }) }, undefined, 2)}\n`;
-  writeThenPrint(out, text, json ? text : `${shown(report, comparison)}\n`);
+  try {
+    if (plot !== undefined)
+      writeThenPrint(plot, (await import('./bench-plot/page.js')).benchPage(report), '');
+  } finally {
+    writeThenPrint(out, text, json ? text : `${shown(report, comparison)}\n`); // what took minutes is not lost
+  }
 }
 
 function shown(report: BenchReport, comparison: Comparison | undefined): string {

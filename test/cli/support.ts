@@ -35,6 +35,7 @@ export function compileSources(): string {
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
   const options = ['--noCheck', '--declaration', 'false', '--outDir', folder];
   execFileSync(process.execPath, [tsc, '-p', root, ...options]);
+  execFileSync(process.execPath, [join(root, 'scripts/copy-pages.mjs'), folder]);
   return folder;
 }
 

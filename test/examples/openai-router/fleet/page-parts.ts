@@ -1,15 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import type { Browser, Page } from 'playwright-core';
-
-/** The page, and what the browser complains of on it. */
-export async function openPage(browser: Browser, url: string): Promise<{ page: Page; complaints: string[] }> {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
-  const complaints: string[] = [];
-  page.on('pageerror', (error) => complaints.push(String(error)));
-  page.on('console', (message) => complaints.push(message.text()));
-  await page.goto(url);
-  return { page, complaints };
-}
+import type { Page } from 'playwright-core';
 
 /** What stands under a title in the row of numbers: the number, and what it means. */
 export async function tile(page: Page, title: string): Promise<string> {

@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { Fleet } from '../../../../examples/openai-router/fleet/processes.js';
 import { streamChat } from '../../../../examples/openai-router/load/client.js';
 import { makeSessions, type Shape } from '../../../../examples/openai-router/load/sessions.js';
-import { hasNoChromium, launchChromium } from './chromium.js';
-import { cellsOf, curlOf, openPage, tile, workerText } from './page-parts.js';
+import { hasNoChromium, launchChromium, openPage } from '../../../browser/chromium.js';
+import { cellsOf, curlOf, tile, workerText } from './page-parts.js';
 
 const SESSIONS = 13;
 const SHAPE: Shape = { boilerplate: 400, task: 200, turn: 100, turns: 8, answer: 16 };

@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { hasNoChromium, launchChromium } from './chromium.js';
-import { cellsOf, curlOf, openPage, tile, workerText } from './page-parts.js';
+import { hasNoChromium, launchChromium, openPage } from '../../../browser/chromium.js';
+import { cellsOf, curlOf, tile, workerText } from './page-parts.js';
 import { decisionOf, StubRouter, stateOf, totalsOf, workerOf } from './stub-router.js';
 
 const HOSTILE = '<img src=x onerror="document.title=\'taken\'"><b>not bold</b>';
