@@ -6,6 +6,7 @@ export {
   BlockHasher,
   type BlockHasherOptions,
   type ChainHashesOptions,
+  type HashManyOptions,
   type LocalHashesOptions,
   type SeqHashesOptions,
 } from './hash/block-hasher.js';

@@ -30,6 +30,21 @@ export function checkTokens(tokens: unknown, what = 'tokens'): Uint32Array {
   return copy;
 }
 
+/**
+ * A plain array, of `length` elements where that is given, as a copy without holes: what a caller's array does later is not seen.
+ * Throws ERR_KVIDX_INVALID_ARG_TYPE or ERR_KVIDX_LENGTH_MISMATCH.
+ */
+export function checkArray<T>(value: readonly T[], what: string, length?: number): T[] {
+  if (!Array.isArray(value)) throw invalidArgType(what, 'an array', value);
+  const copy = Array.from(value);
+  if (length !== undefined && copy.length !== length) {
+    throw lengthMismatch(
+      `${what} must have ${counted(length, 'element')}, one for each prompt, got ${copy.length}`,
+    );
+  }
+  return copy;
+}
+
 /** Hashes: a `BigUint64Array[n]`, answered as it is (aliased). Throws ERR_KVIDX_INVALID_ARG_TYPE. */
 export function checkHashes(hashes: unknown, what = 'hashes'): BigUint64Array {
   if (!types.isBigUint64Array(hashes)) throw invalidArgType(what, 'a BigUint64Array', hashes);

@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "core/block_hash.hpp"
 #include "core/types.hpp"
@@ -166,17 +167,45 @@ inline uint32_t block_size(Napi::Value value) {
   return integer(value, "blockSize", 1, kMaxBlockSize);
 }
 
-/// FlatExtraKeys of the seam, or absent.
-inline ExtraKeys extra_keys(Napi::Value value) {
-  if (is_absent(value)) return {};
-  if (!value.IsObject()) fail_type(value.Env(), "extra must be an object with blocks and keys");
-  const Napi::Object object = value.As<Napi::Object>();
-  ExtraKeys extra{input<uint32_t>(object.Get("blocks"), "extra.blocks"),
-                  input<uint64_t>(object.Get("keys"), "extra.keys")};
-  if (extra.blocks.size() != extra.keys.size()) {
-    fail_length(value.Env(), "extra.blocks and extra.keys must have the same length");
+/// The members of FlatExtraKeys of the seam, or absent. Reading them may run a program's code: all that is read so comes before
+/// the first span.
+struct ExtraKeysValue {
+  Napi::Value blocks, keys;
+
+  explicit ExtraKeysValue(Napi::Value value) {
+    if (is_absent(value)) return;
+    if (!value.IsObject()) fail_type(value.Env(), "extra must be an object with blocks and keys");
+    blocks = value.As<Napi::Object>().Get("blocks");
+    keys = value.As<Napi::Object>().Get("keys");
   }
-  return extra;
+
+  ExtraKeys spans() const {
+    if (blocks.IsEmpty()) return {};
+    const ExtraKeys extra{input<uint32_t>(blocks, "extra.blocks"), input<uint64_t>(keys, "extra.keys")};
+    if (extra.blocks.size() != extra.keys.size()) {
+      fail_length(blocks.Env(), "extra.blocks and extra.keys must have the same length");
+    }
+    return extra;
+  }
+};
+
+inline ExtraKeys extra_keys(Napi::Value value) {
+  return ExtraKeysValue(value).spans();
+}
+
+/// The elements of a plain array, `length` of them where that is given. Reading them may run a program's code.
+inline std::vector<Napi::Value> elements(Napi::Value value, const char* what,
+                                         std::optional<size_t> length = std::nullopt) {
+  if (!value.IsArray()) fail_type(value.Env(), std::string(what) + " must be an array");
+  const Napi::Array array = value.As<Napi::Array>();
+  const uint32_t count = array.Length();
+  if (length && count != *length) {
+    fail_length(value.Env(), std::string(what) + " must have " + std::to_string(*length) + " elements, got " +
+                                 std::to_string(count));
+  }
+  std::vector<Napi::Value> result;
+  for (uint32_t i = 0; i < count; ++i) result.push_back(array.Get(i));
+  return result;
 }
 
 }  // namespace kvidx::binding

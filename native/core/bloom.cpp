@@ -1,6 +1,10 @@
 #include "core/bloom.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "core/bloom_kernel.hpp"
+#include "core/isa.hpp"
 
 namespace kvidx {
 namespace {
@@ -13,23 +17,10 @@ constexpr BloomKernel kKernels[] = {
 #endif
 };
 
-/// Each instruction set includes those before it.
-size_t supported() {
-#if defined(__x86_64__)
-  __builtin_cpu_init();  // not every run-time library has done so before
-  if (!__builtin_cpu_supports("avx2")) return 1;
-  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  return avx512 ? 3 : 2;
-#else
-  return 1;
-#endif
-}
-
 }  // namespace
 
 std::span<const BloomKernel> bloom_kernels() {
-  return std::span(kKernels).first(supported());
+  return std::span(kKernels).first(std::min(std::size(kKernels), static_cast<size_t>(isa()) + 1));
 }
 
 }  // namespace kvidx

@@ -47,7 +47,7 @@ struct BloomKernel {
   size_t (*leading)(ConstFilterWords words, SeqSpan keys);
 };
 
-/// Those that this machine can run, the fastest last.
+/// Those that this machine can run and KVIDX_ISA allows, the fastest last.
 std::span<const BloomKernel> bloom_kernels();
 
 }  // namespace kvidx

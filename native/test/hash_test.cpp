@@ -1,12 +1,15 @@
 // Hashing without Node: pinned values of scheme xxh64-v1, and buffers of exact size for the sanitizers.
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "core/block_hash.hpp"
 #include "core/xxh64.hpp"
 #include "test/check.hpp"
+#include "test/dice.hpp"
 
 namespace {
 
@@ -72,6 +75,71 @@ void keys_of_other_blocks_are_ignored() {
   CHECK(plain == keyed);
 }
 
+/// What the scheme says, block by block.
+std::vector<SeqHash> plain_seqs(std::span<const Token> tokens, size_t block_size, SeqHash parent) {
+  std::vector<SeqHash> seqs(tokens.size() / block_size);
+  uint64_t seq = raw(parent);
+  for (size_t i = 0; i < seqs.size(); ++i) {
+    const auto* block = reinterpret_cast<const uint8_t*>(tokens.data() + i * block_size);
+    const uint64_t local = xxh64(block, block_size * sizeof(Token), 0);
+    seqs[i] = SeqHash{seq = xxh64(reinterpret_cast<const uint8_t*>(&local), sizeof local, seq)};
+  }
+  return seqs;
+}
+
+std::vector<Token> random_tokens(Dice& dice, size_t count) {
+  std::vector<Token> tokens(count);
+  for (Token& token : tokens) token = static_cast<Token>(dice.u64());
+  tokens.shrink_to_fit();
+  return tokens;
+}
+
+void every_kernel_hashes_alike() {
+  Dice dice(5);
+  for (const HashKernel& kernel : hash_kernels()) {
+    for (size_t block_size = 1; block_size <= 130; ++block_size) {
+      const size_t count = dice.one_in(2) ? dice.below(70) : dice.below(12);
+      const std::vector<Token> tokens = random_tokens(dice, count * block_size + dice.below(block_size));
+      const SeqHash parent{dice.u64()};
+      const std::vector<SeqHash> expected = plain_seqs(tokens, block_size, parent);
+      std::vector<LocalHash> locals(count);
+      std::vector<SeqHash> seqs(count), chained(count);
+      local_hashes(tokens, block_size, {}, locals, kernel);
+      seq_hashes(tokens, block_size, parent, {}, seqs, kernel);
+      chain_hashes(locals, parent, chained);
+      CHECK(seqs == expected && chained == expected);
+    }
+  }
+}
+
+void many_prompts_are_hashed_as_each_alone() {
+  Dice dice(6);
+  for (const HashKernel& kernel : hash_kernels()) {
+    for (size_t round = 0; round < 400; ++round) {
+      const size_t block_size = dice.one_of({size_t{16}, size_t{24}, size_t{32}, size_t{64}, size_t{9}});
+      const size_t longest = dice.one_of({size_t{4}, size_t{40}, size_t{150}});
+      std::vector<std::vector<Token>> tokens(dice.below(12));
+      std::vector<std::vector<SeqHash>> outs(tokens.size());
+      std::vector<Prompt> prompts(tokens.size());
+      const std::vector<uint32_t> blocks{2};
+      const std::vector<uint64_t> keys{dice.u64()};
+      for (size_t i = 0; i < tokens.size(); ++i) {
+        const size_t count = dice.below(longest);
+        tokens[i] = random_tokens(dice, count * block_size + dice.below(block_size));
+        outs[i].resize(count);
+        prompts[i] = {tokens[i], SeqHash{dice.u64()}, {}, outs[i]};
+        if (dice.one_in(5)) prompts[i].extra = {blocks, keys};
+      }
+      seq_hashes_of_many(prompts, block_size, kernel);
+      for (const Prompt& prompt : prompts) {
+        std::vector<SeqHash> alone(prompt.out.size());
+        seq_hashes(prompt.tokens, block_size, prompt.parent, prompt.extra, alone, hash_kernels().front());
+        CHECK(std::equal(alone.begin(), alone.end(), prompt.out.begin(), prompt.out.end()));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -80,4 +148,6 @@ int main() {
   golden_blocks();
   chaining_locals_is_hashing_tokens();
   keys_of_other_blocks_are_ignored();
+  every_kernel_hashes_alike();
+  many_prompts_are_hashed_as_each_alone();
 }

@@ -2,7 +2,7 @@
 import { type BackendInfo, loadBackend } from './load.js';
 import type { Seam } from './seam.js';
 
-const loaded = await loadBackend(process.env.KVIDX_BACKEND);
+const loaded = await loadBackend(process.env.KVIDX_BACKEND, process.env.KVIDX_ISA);
 
 export const seam: Seam = loaded.seam;
 

@@ -38,11 +38,23 @@ export function packageRoot(): string {
   return directory;
 }
 
+const ISAS = ['scalar', 'avx2', 'avx512'];
+
 /**
  * Chooses the backend: the addon when one loads, else the reference backend. `choice` is the value of `KVIDX_BACKEND`:
- * `native` (ERR_KVIDX_NATIVE_LOAD when no addon loads), `wasm`, or absent.
+ * `native` (ERR_KVIDX_NATIVE_LOAD when no addon loads), `wasm`, or absent. `isa` is that of `KVIDX_ISA`, which the addon reads
+ * itself: the best instruction set that it may use.
  */
-export async function loadBackend(choice: string | undefined): Promise<LoadedBackend> {
+export async function loadBackend(
+  choice: string | undefined,
+  isa?: string | undefined,
+): Promise<LoadedBackend> {
+  if (isa && !ISAS.includes(isa)) {
+    throw new KvidxError(
+      'ERR_KVIDX_NATIVE_LOAD',
+      `KVIDX_ISA must be "scalar", "avx2", "avx512" or unset, got ${JSON.stringify(isa)}`,
+    );
+  }
   switch (choice || undefined) {
     case 'wasm':
       return loadReference('KVIDX_BACKEND=wasm');

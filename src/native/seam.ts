@@ -25,9 +25,10 @@ export interface FlatExtraKeys {
   readonly keys: BigUint64Array;
 }
 
-export interface HashSeam {
-  /** XXH64 (github.com/Cyan4973/xxHash, doc/xxhash_spec.md) of bytes. */
-  xxh64(bytes: Uint8Array, seed: bigint): bigint;
+/** One way to hash blocks, for one instruction set. All give equal hashes. */
+export interface HashPath {
+  /** `scalar`, `avx512`, or `wasm`. */
+  readonly isa: string;
   /** `out[i]` = local hash of block i, for ⌊tokens.length / blockSize⌋ blocks; `out` has exactly that length. */
   localHashes(
     tokens: Uint32Array,
@@ -43,6 +44,25 @@ export interface HashSeam {
     extra: FlatExtraKeys | undefined,
     out: BigUint64Array,
   ): void;
+  /**
+   * `seqHashes` of each prompt, from `parents[i]` into `outs[i]`, their chains interleaved. `extras`: an element a prompt, or
+   * absent when none has extra keys.
+   */
+  seqHashesMany(
+    prompts: readonly Uint32Array[],
+    blockSize: number,
+    parents: BigUint64Array,
+    extras: readonly (FlatExtraKeys | undefined)[] | undefined,
+    outs: readonly BigUint64Array[],
+  ): void;
+}
+
+/** The seam's own hashing is that of the last path. */
+export interface HashSeam extends Omit<HashPath, 'isa'> {
+  /** Those that this machine can run and `KVIDX_ISA` allows, the fastest last. */
+  readonly hashPaths: readonly HashPath[];
+  /** XXH64 (github.com/Cyan4973/xxHash, doc/xxhash_spec.md) of bytes. */
+  xxh64(bytes: Uint8Array, seed: bigint): bigint;
   /** `out[i]` = XXH64(u64le(locals[i]), out[i − 1]), starting from `parent`; same length as `locals`. */
   chainHashes(locals: BigUint64Array, parent: bigint, out: BigUint64Array): void;
 }
@@ -412,7 +432,7 @@ export const FRAME_FAULT = {
 } as const;
 
 export interface SketchSeam {
-  /** Those that this machine can run, the fastest last. */
+  /** Those that this machine can run and `KVIDX_ISA` allows, the fastest last. */
   readonly bloomPaths: readonly BloomPath[];
   /**
    * Reads a sketch frame and checks all of it but the meaning of scheme and block size; nothing of its size is taken from

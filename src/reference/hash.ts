@@ -1,5 +1,5 @@
 import xxhash from 'xxhash-wasm';
-import type { FlatExtraKeys, HashSeam } from '../native/seam.js';
+import type { FlatExtraKeys, HashPath, HashSeam } from '../native/seam.js';
 
 /**
  * Scheme xxh64-v1 over xxhash-wasm. Typed arrays give the little-endian bytes that the scheme asks for.
@@ -35,8 +35,8 @@ export async function createReferenceHasher(): Promise<HashSeam> {
     }
   }
 
-  return {
-    xxh64: (bytes, seed) => h64Raw(bytes, seed),
+  const path: HashPath = {
+    isa: 'wasm',
     localHashes(tokens, blockSize, extra, out) {
       eachLocal(tokens, blockSize, extra, (i, local) => {
         out[i] = local;
@@ -49,6 +49,19 @@ export async function createReferenceHasher(): Promise<HashSeam> {
         out[i] = seq;
       });
     },
+    seqHashesMany(prompts, blockSize, parents, extras, outs) {
+      prompts.forEach((tokens, i) => {
+        path.seqHashes(tokens, blockSize, parents[i]!, extras?.[i], outs[i]!);
+      });
+    },
+  };
+
+  return {
+    hashPaths: [path],
+    localHashes: path.localHashes,
+    seqHashes: path.seqHashes,
+    seqHashesMany: path.seqHashesMany,
+    xxh64: (bytes, seed) => h64Raw(bytes, seed),
     chainHashes(locals, parent, out) {
       let seq = parent;
       for (let i = 0; i < locals.length; i++) {

@@ -13,11 +13,7 @@ export async function createReferenceSeam(): Promise<Seam> {
   return {
     name: 'wasm',
     isa: 'wasm',
-    xxh64: (bytes, seed) => hasher.xxh64(bytes, seed),
-    localHashes: (tokens, blockSize, extra, out) => hasher.localHashes(tokens, blockSize, extra, out),
-    seqHashes: (tokens, blockSize, parent, extra, out) =>
-      hasher.seqHashes(tokens, blockSize, parent, extra, out),
-    chainHashes: (locals, parent, out) => hasher.chainHashes(locals, parent, out),
+    ...hasher,
     scanTraceRow,
     bloomPaths: [createReferenceBloomPath(hasher)],
     readFrame: createReferenceFrameReader(hasher),

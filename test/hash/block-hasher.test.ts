@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { BlockHasher } from '../../src/hash/block-hasher.js';
 import { encodeNamespace, type Namespace, namespaceRoot } from '../../src/hash/namespace.js';
+import { randomFrom, randomTokens } from './random.js';
 import { namedVectors } from './vectors.js';
 
 const tokens = Uint32Array.from({ length: 60 }, (_, i) => i);
@@ -58,6 +59,62 @@ describe('BlockHasher', () => {
     expect(hasher.chainHashes(locals.subarray(2), { parent: seq[1]!, out })).toBe(out);
     expect(room).toEqual(BigUint64Array.of(0n, ...seq.subarray(2), 0n, 0n, 0n));
     expect(hasher.chainHashes(new BigUint64Array(0))).toEqual(new BigUint64Array(0));
+  });
+
+  it('hashes many prompts as one by one', () => {
+    const hasher = new BlockHasher({ namespace: { tenant: 't' } });
+    const random = randomFrom(21);
+    const lengths = [2000, 0, 23, 24, 1500, 1501, 1700, 24 * 70, 5, 900, 3000];
+    const prompts = lengths.map((length) => randomTokens(random, length));
+    const expected = prompts.map((prompt) => hasher.seqHashes(prompt));
+    expect(hasher.hashMany(prompts)).toEqual(expected);
+    expect(hasher.hashMany(prompts.map((prompt) => [...prompt]))).toEqual(expected);
+    expect(hasher.hashMany([])).toEqual([]);
+    expect(hasher.hashMany([[]])).toEqual([new BigUint64Array(0)]);
+  });
+
+  it('hashes many prompts with parents and extra keys of their own, into the arrays it is given', () => {
+    const hasher = new BlockHasher({ namespace: { model: 'm' } });
+    const prompts = [tokens, tokens.subarray(1), tokens];
+    const extraKeys = [undefined, new Map([[1, [9n]]]), undefined];
+    const outs = prompts.map(() => new BigUint64Array(2));
+    const got = hasher.hashMany(prompts, { parents: [5n, undefined, -1], extraKeys, outs });
+    expect(got).toEqual([
+      hasher.seqHashes(tokens, { parent: 5n }),
+      hasher.seqHashes(tokens.subarray(1), { extraKeys: extraKeys[1]! }),
+      hasher.seqHashes(tokens, { parent: -1 }),
+    ]);
+    expect(got.every((hashes, i) => hashes === outs[i])).toBe(true);
+  });
+
+  it.each<[string, unknown, unknown, string, RegExp]>([
+    ['prompts in a typed array', tokens, undefined, 'ERR_KVIDX_INVALID_ARG_TYPE', /prompts must be an array/],
+    ['a prompt that is none', [tokens, 'x'], undefined, 'ERR_KVIDX_INVALID_ARG_TYPE', /prompts\[1\]/],
+    ['a hole', new Array(1), undefined, 'ERR_KVIDX_INVALID_ARG_TYPE', /prompts\[0\]/],
+    ['a token below 0', [[1], [2, -1]], undefined, 'ERR_KVIDX_OUT_OF_RANGE', /prompts\[1\]\[1\]/],
+    ['options that are none', [tokens], 7, 'ERR_KVIDX_INVALID_ARG_TYPE', /options/],
+    ['outs in no array', [tokens], { outs: {} }, 'ERR_KVIDX_INVALID_ARG_TYPE', /outs must be an array/],
+    ['too few outs', [tokens], { outs: [] }, 'ERR_KVIDX_LENGTH_MISMATCH', /outs must have 1 element/],
+    ['an out that is none', [tokens], { outs: [undefined] }, 'ERR_KVIDX_INVALID_ARG_TYPE', /outs\[0\]/],
+    [
+      'an out of another length',
+      [tokens],
+      { outs: [new BigUint64Array(1)] },
+      'ERR_KVIDX_LENGTH_MISMATCH',
+      /outs\[0\] must have 2/,
+    ],
+    ['too many parents', [tokens], { parents: [1n, 2n] }, 'ERR_KVIDX_LENGTH_MISMATCH', /parents must have 1/],
+    ['a parent of 2^64', [tokens], { parents: [2n ** 64n] }, 'ERR_KVIDX_OUT_OF_RANGE', /parents\[0\]/],
+    [
+      'extra keys of a partial block',
+      [tokens],
+      { extraKeys: [new Map([[2, [1n]]])] },
+      'ERR_KVIDX_OUT_OF_RANGE',
+      /2 full blocks/,
+    ],
+  ])('refuses for many prompts %s', (_, prompts, options, code, message) => {
+    const act = () => new BlockHasher().hashMany(prompts as never, options as never);
+    expect(act).toThrow(expect.objectContaining({ code, message: expect.stringMatching(message) }));
   });
 
   it('takes any 64 bits for a local hash', () => {
@@ -154,6 +211,7 @@ describe('a foreign this', () => {
   ];
   const members: [string, (self: unknown) => unknown][] = [
     ['seqHashes', (self) => BlockHasher.prototype.seqHashes.call(self as BlockHasher, tokens)],
+    ['hashMany', (self) => BlockHasher.prototype.hashMany.call(self as BlockHasher, [tokens])],
     ['localHashes', (self) => BlockHasher.prototype.localHashes.call(self as BlockHasher, tokens)],
     [
       'chainHashes',

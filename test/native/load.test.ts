@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { findAddon, loadBackend } from '../../src/native/load.js';
 
@@ -40,6 +41,30 @@ test('another choice is refused, naming the valid ones', async () => {
       message: expect.stringMatching(/"native", "wasm" or unset, got "Native"/),
     }),
   );
+});
+
+test('an instruction set that is none is refused, naming the valid ones', async () => {
+  await expect(loadBackend(undefined, 'sse9')).rejects.toThrow(
+    expect.objectContaining({
+      code: 'ERR_KVIDX_NATIVE_LOAD',
+      message: expect.stringMatching(/KVIDX_ISA must be "scalar", "avx2", "avx512" or unset, got "sse9"/),
+    }),
+  );
+});
+
+test.runIf(built)('KVIDX_ISA bounds what the addon uses', () => {
+  const script = `
+    const { isa, bloomPaths, hashPaths } = require(process.argv[1]);
+    console.log([isa, ...[bloomPaths, hashPaths].map((paths) => paths.map((path) => path.isa).join())].join(' '));`;
+  const search = findAddon('kvidx');
+  if (!('addon' in search)) throw new Error('no addon');
+  const say = (isa: string) => {
+    const env = { ...process.env, KVIDX_ISA: isa };
+    return execFileSync(process.execPath, ['-e', script, search.path], { env, encoding: 'utf8' }).trim();
+  };
+  expect(say('scalar')).toBe('scalar scalar scalar');
+  expect(say('avx2')).toMatch(/^(avx2 scalar,avx2|scalar scalar) scalar$/);
+  expect(say('avx512')).toBe(say(''));
 });
 
 test('a search that finds nothing lists every path', () => {
