@@ -10,6 +10,8 @@ export interface BenchReport extends Machine {
   readonly quick: boolean;
   /** Processes that each scenario ran in, one after the other. */
   readonly launches: number;
+  /** What was typed, without folders. */
+  readonly command: string;
   readonly scenarios: readonly ScenarioReport[];
 }
 

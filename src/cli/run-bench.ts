@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { type CatalogueEntry, catalogue, chosenScenarios } from '../../bench/catalogue.js';
 import { type Comparison, compareReports } from '../../bench/compare.js';
 import type { ScenarioResult } from '../../bench/harness.js';
@@ -63,7 +64,14 @@ async function measure(names: string[], flags: BenchFlags, old: BenchReport | un
   });
   const reportOf = (): BenchReport =>
     filtered(
-      { ...machine, date: new Date().toISOString(), quick, launches, scenarios: merged(results) },
+      {
+        ...machine,
+        date: new Date().toISOString(),
+        quick,
+        launches,
+        command: commandOf(names, flags),
+        scenarios: merged(results),
+      },
       filter,
     );
 
@@ -79,6 +87,16 @@ async function measure(names: string[], flags: BenchFlags, old: BenchReport | un
   for (const [entry, each] of more) results.get(entry)!.push(...each);
   const both = reportOf();
   return { report: both, comparison: compareReports(both, old) };
+}
+
+/** The flags that figures depend on. */
+function commandOf(names: readonly string[], { quick, launches, filter, trace }: BenchFlags): string {
+  const words = ['kvidx bench', ...names];
+  if (quick) words.push('--quick');
+  if (launches !== undefined) words.push(`--launches ${launches}`);
+  if (filter !== undefined) words.push(`--filter ${JSON.stringify(filter)}`);
+  if (trace !== undefined) words.push(`--trace ${basename(trace)}`);
+  return words.join(' ');
 }
 
 function stored(

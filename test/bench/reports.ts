@@ -14,6 +14,7 @@ export function reportOf(...launches: Figure[][]): BenchReport {
     date: '2026-01-01T00:00:00.000Z',
     quick: false,
     launches: launches.length,
+    command: 'kvidx bench hash',
     scenarios: [
       mergeLaunches(
         { description: 'what it is about' },

@@ -1,4 +1,4 @@
-import { isTimeUnit, meets } from '../../../bench/figures.js';
+import { type Better, isTimeUnit, meets } from '../../../bench/figures.js';
 import type { ReportFigure, ScenarioReport } from '../../../bench/report.js';
 import { counted } from '../../text.js';
 import { bounds, digits, marginWords, quantity, unitWords } from '../bench-words.js';
@@ -37,8 +37,10 @@ export interface Histogram {
   readonly percentiles: readonly { readonly name: string; readonly value: number }[];
 }
 
-/** The largest value is so many times the smallest: a common linear scale would hide the small ones. */
+/** On a linear scale a value this many times below the largest cannot be told from others like it. */
 const LINEAR_SPREAD = 20;
+/** A linear scale may hide the rest: their values are told beside them. */
+const LINEAR_SHARE = 2 / 3;
 /** Of the samples, at either end, which would only make the rest narrow. */
 const HIDDEN_SHARE = 0.002;
 /** A histogram is at least so wide: its end divided by its begin. */
@@ -55,7 +57,7 @@ export function barCharts({
 }: ScenarioReport): { title: string; chart: BarChart }[] {
   const groups = new Map<string, [ReportFigure, ...ReportFigure[]]>();
   for (const figure of figures) {
-    const key = JSON.stringify([figure.unit, isRatio(figure) ? figure.better : undefined]);
+    const key = JSON.stringify([figure.unit, isRatio(figure) ? direction(figure) : undefined]);
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [figure]);
     else group.push(figure);
@@ -73,13 +75,20 @@ function isComparable({ unit, target, better }: ReportFigure): boolean {
   return target !== undefined || better !== undefined || isTimeUnit(unit) || /^x$|^%|\//.test(unit);
 }
 
+/** Which way is better, where the figure or its target says so. */
+function direction({ better, target }: ReportFigure): Better | undefined {
+  if (better !== undefined || target === undefined) return better;
+  if (target.atLeast === undefined) return 'lower';
+  return target.atMost === undefined ? 'higher' : undefined;
+}
+
 function isRatio({ unit }: ReportFigure): boolean {
   return unit === 'x';
 }
 
 function groupTitle(figures: readonly [ReportFigure, ...ReportFigure[]]): string {
   const what = isRatio(figures[0]) ? 'Ratios' : unitWords(figures[0].unit);
-  const directions = new Set(figures.flatMap(({ better }) => better ?? []));
+  const directions = new Set(figures.flatMap((figure) => direction(figure) ?? []));
   return directions.size === 1 ? `${what}: ${[...directions]} is better` : what;
 }
 
@@ -89,7 +98,8 @@ function barChart(label: string, figures: readonly ReportFigure[], quick: boolea
   const all = rows.flatMap(({ value, launches, targets }) => [value, ...launches, ...targets]);
   const [least, most] = [Math.min(...all), Math.max(...all)];
   const start = { kind: 'bars', label, unit, rows } as const;
-  if (least <= 0 || most / least < LINEAR_SPREAD) {
+  const seen = rows.filter(({ value }) => value * LINEAR_SPREAD > most).length;
+  if (least <= 0 || seen >= LINEAR_SHARE * rows.length) {
     return {
       ...start,
       scale: 'linear',

@@ -23,7 +23,7 @@
 
   /** As many as find room, and so that neighbours can be told apart. */
   function ticksOf({ scale, domain: [low, high] }, width) {
-    const most = Math.max(2, Math.floor(width / 80));
+    const most = Math.max(2, Math.floor(width / 70));
     if (scale === 'linear' || high / low < 8) return d3.ticks(low, high, most);
     const decades = d3.range(Math.floor(Math.log10(low)), Math.ceil(Math.log10(high)) + 1);
     const choices = [[1, 2, 3, 5, 7], [1, 2, 5], [1, 3], [1]].map((digits) =>
@@ -80,6 +80,7 @@
     const beyond = { y: 'i', insetTop: above - 4, insetBottom: below - 4 };
     const told = { y: 'i', title: 'told' };
     const words = { ...told, lineAnchor: 'bottom', lineHeight: LINE / FONT, fontSize: FONT };
+    const spread = figures.filter(({ low, high }) => low < high);
     const targets = figures.flatMap(({ i, targets }) => targets.map((x) => ({ i, x })));
     const ticks = ticksOf({ scale, domain }, room);
     return Plot.plot({
@@ -111,7 +112,7 @@
         base === undefined
           ? Plot.dot(figures, { ...told, x: 'value', dy: barAt, r: 6, fill: 'colour' })
           : Plot.tickX(figures, { ...beyond, x: () => base, stroke: 'var(--soft)' }),
-        Plot.ruleY(figures, { y: 'i', x1: 'low', x2: 'high', dy: barAt, strokeWidth: 1.5, marker: 'tick' }),
+        Plot.ruleY(spread, { y: 'i', x1: 'low', x2: 'high', dy: barAt, strokeWidth: 1.5, marker: 'tick' }),
         Plot.tickX(targets, { ...beyond, x: 'x', strokeWidth: 3 }),
         Plot.text(figures, {
           ...words,

@@ -33,7 +33,7 @@ ${header(report)}
 ${report.scenarios.map(section)}
 </main>
 <footer>Compare ratios, not nanoseconds: rivals take turns within one run, and a slow spell of the machine meets all of
-them. Made by <code>kvidx bench --plot</code>, drawn by Observable Plot.</footer>
+them. Made by <code>${report.command}</code>, drawn by Observable Plot.</footer>
 ${scripts.map((text) => new Html(`<script>${text}</script>\n`))}</body>
 </html>
 `.text;
@@ -122,9 +122,10 @@ function figureTable({ quick, figures }: ScenarioReport): Html {
   const hasLatencies = figures.some(({ latency }) => latency !== undefined);
   const columns: [string, (figure: ReportFigure) => string][] = [
     ['value', ({ value, unit }) => quantity(value, unit)],
-    ['margin', marginWords],
-    ['launches', ({ launches }) => spread(launches)],
   ];
+  if (figures.some(({ launches }) => launches.length > 1)) {
+    columns.push(['margin', marginWords], ['launches', ({ launches }) => spread(launches)]);
+  }
   if (hasTargets) columns.push(['target', ({ target }) => (target === undefined ? '' : bounds(target))]);
   if (hasLatencies) {
     for (const percentile of ['p50', 'p90', 'p99'] as const) {
