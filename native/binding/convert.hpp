@@ -106,16 +106,24 @@ std::optional<std::span<T>> optional_output(Napi::Value value, size_t length, co
   return output<T>(value, length, what);
 }
 
-/// A fresh typed array with a copy of `values`.
-template <class T>
-Napi::Value copy_out(Napi::Env env, std::span<const T> values) {
-  Napi::ArrayBuffer buffer = Napi::ArrayBuffer::New(env, values.size_bytes());
-  if (!values.empty()) std::memcpy(buffer.Data(), values.data(), values.size_bytes());
+/// A fresh typed array of `length` elements, which fill(span) writes.
+template <class T, class Fill>
+Napi::Value fill_out(Napi::Env env, size_t length, Fill&& fill) {
+  Napi::ArrayBuffer buffer = Napi::ArrayBuffer::New(env, length * sizeof(T));
+  fill(std::span<T>(static_cast<T*>(buffer.Data()), length));
   napi_value result;
-  if (napi_create_typedarray(env, dtype<T>().type, values.size(), buffer, 0, &result) != napi_ok) {
+  if (napi_create_typedarray(env, dtype<T>().type, length, buffer, 0, &result) != napi_ok) {
     throw Napi::Error::New(env);
   }
   return {env, result};
+}
+
+/// A fresh typed array with a copy of `values`.
+template <class T>
+Napi::Value copy_out(Napi::Env env, std::span<const T> values) {
+  return fill_out<T>(env, values.size(), [values](std::span<T> out) {
+    if (!values.empty()) std::memcpy(out.data(), values.data(), values.size_bytes());
+  });
 }
 
 // Single values

@@ -324,8 +324,9 @@ Napi::Value stats(IndexObject& self, Info info) {
 // The whole index
 
 Napi::Value snapshot(IndexObject& self, Info info) {
-  const auto bytes = open(self, info).snapshot();
-  return copy_out<uint8_t>(info.Env(), bytes);
+  const Index& index = open(self, info);
+  return fill_out<uint8_t>(info.Env(), index.snapshot_bytes(),
+                           [&index](std::span<uint8_t> bytes) { index.snapshot(bytes); });
 }
 
 Napi::Value restore(IndexObject& self, Info info) {

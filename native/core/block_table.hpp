@@ -66,6 +66,32 @@ class BlockTable {
     return {};
   }
 
+  /// Enters all blocks of the runs into an empty table, each segment in its final size from the start. False when a block is
+  /// there twice: then the table is good for nothing. Costs: two passes over the blocks.
+  [[nodiscard]] bool build(RunSlab& runs) {
+    std::array<uint32_t, kSegments> counts{};
+    each_live_run(runs, [&counts](uint32_t, const Run& run) {
+      for (uint32_t at = run.first; at < run.end; ++at) ++counts[mix(run.blocks[at]) >> (64 - kSegmentBits)];
+    });
+    for (uint32_t k = 0; k < kSegments; ++k) {
+      Segment& s = (*segments_)[k];
+      uint32_t n = 0;
+      while (uint64_t{n} * kFullBucket < counts[k]) n = grown(s, n);
+      if (n > 0) rebuild(runs.arena(), s, n);
+    }
+    bool once = true;
+    each_live_run(runs, [&](uint32_t id, const Run& run) {
+      constexpr uint32_t kAhead = 24;
+      for (uint32_t at = run.first; at < std::min<uint32_t>(run.end, run.first + kAhead); ++at)
+        prefetch(run.blocks[at]);
+      for (uint32_t at = run.first; once && at < run.end; ++at) {
+        if (at + kAhead < run.end) prefetch(run.blocks[at + kAhead]);
+        once = !find_or_insert(runs, run.blocks[at], {id, pos(at)}).found();
+      }
+    });
+    return once;
+  }
+
   void erase(Arena& arena, SeqHash h, BlockRef ref) {
     const uint64_t m = mix(h);
     Segment& s = segment(m);
@@ -198,6 +224,13 @@ class BlockTable {
         return;
       }
       if (overflow(bucket) != kSticky) bucket.tags += kOverflowOne;
+    }
+  }
+
+  template <class Fn>
+  static void each_live_run(const RunSlab& runs, Fn&& fn) {
+    for (uint32_t id = 0; id < runs.used(); ++id) {
+      if (const Run& run = runs[id]; run.live()) fn(id, run);
     }
   }
 

@@ -224,7 +224,14 @@ class Index {
 
   // Whole index
   // ---------------------------------------------------------------------------------------------------
-  std::vector<uint8_t> snapshot() const;
+  uint64_t snapshot_bytes() const;
+  /// `out` has snapshot_bytes() places.
+  void snapshot(std::span<uint8_t> out) const;
+  std::vector<uint8_t> snapshot() const {
+    std::vector<uint8_t> bytes(snapshot_bytes());
+    snapshot(bytes);
+    return bytes;
+  }
   /// "" or the name of the first bad section, and then nothing has changed.
   std::string restore(std::span<const uint8_t> bytes);
   void compact();
@@ -394,9 +401,13 @@ class Index {
   template <class Weigh>
   static void weigh_stretch(const Run& run, const Stretch& s, Weigh&& weigh, PrefixWeights& weights);
 
-  // inspect.cpp, validate.cpp
+  // snapshot.cpp, inspect.cpp, validate.cpp
+  uint64_t write_snapshot(uint8_t* memory) const;
   uint64_t count_orphans() const;
   std::string validate_runs() const;
+  std::string validate_run(uint32_t id) const;
+  std::string validate_counters() const;
+  std::string validate_ways_up() const;
   std::string validate_sides() const;
   std::string validate_stamps(bool known) const;
   void free_scratch();

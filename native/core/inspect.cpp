@@ -106,10 +106,9 @@ void Index::compact() {
       Run& run = runs[fresh];
       runs.set_blocks(fresh, static_cast<SeqHash*>(runs.arena().allocate(old.size() * sizeof(SeqHash))));
       std::memcpy(run.blocks, old.blocks + old.first, old.size() * sizeof(SeqHash));
-      run.capacity = pos(old.size());
-      for (uint32_t at = 0; at < old.size(); ++at)
-        table.find_or_insert(runs, run.blocks[at], {fresh, pos(at)});
+      run.capacity = run.end = pos(old.size());
     }
+    (void)table.build(runs);  // no block is there twice
   } catch (const std::bad_alloc&) {
     return;
   }
@@ -140,7 +139,6 @@ void Index::compact() {
     Run &old = runs_[id], &run = runs[moved_to[id]];
     run.pred = old.pred;
     run.pred_kind = old.pred_kind;
-    run.end = run.capacity;
     run.holders = std::move(old.holders);
     run.owners = std::move(old.owners);
     run.steps = std::move(old.steps);

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "core/interval_list.hpp"
 
@@ -31,6 +32,26 @@ class OwnerSteps {
   OwnerSteps& operator=(OwnerSteps&& o) noexcept {
     std::swap(rep_, o.rep_);
     return *this;
+  }
+
+  /// The steps of these owners, each of whom has a prefix. Costs: O(n log n).
+  static OwnerSteps of(std::span<const Interval> owners) {
+    OwnerSteps steps;
+    if (owners.size() < 2) return steps;
+    std::vector<Interval> by_end(owners.begin(), owners.end());
+    std::sort(by_end.begin(), by_end.end(),
+              [](const Interval& a, const Interval& b) { return a.end < b.end; });
+    OwnerStep all{static_cast<uint32_t>(owners.size()), 0, 0};
+    for (const Interval& v : by_end) all.owners_xor ^= v.id;
+    for (size_t k = 0; k < by_end.size();) {
+      const Pos end = by_end[k].end;
+      steps.append({all.count, all.owners_xor, end});
+      for (; k < by_end.size() && by_end[k].end == end; ++k) {
+        --all.count;
+        all.owners_xor ^= by_end[k].id;
+      }
+    }
+    return steps;
   }
 
   std::span<const OwnerStep> view() const {

@@ -53,9 +53,12 @@ class Reader {
 }  // namespace
 
 struct Index::Loader {
+  explicit Loader(Index& to) : index(to) {}
+
   Index& index;
-  uint64_t known_stamps = 0;   // of blocks, not of slots
-  uint64_t highest_stamp = 0;  // of all
+  uint64_t known_stamps = 0;      // of blocks, not of slots
+  uint64_t highest_stamp = 0;     // of all
+  std::vector<Interval> owners_;  // of a chain
 
   /// Live and free numbers together are 0 … n − 1, so that what they take is bounded by the file.
   void slots(Reader in) const {
@@ -141,24 +144,29 @@ struct Index::Loader {
     run.pred = pred;
     std::memcpy(run.blocks, hashes.data(), hashes.size());
     run.end = pos(n);
-    for (uint32_t at = 0; at < n; ++at) {
-      demand(!index.table_.find_or_insert(index.runs_, run.blocks[at], {id, pos(at)}).found());
-    }
-    for (uint32_t left = in.count(12); left > 0; --left) {
+    const uint32_t holders = in.count(12);
+    run.holders.reserve_more(holders);
+    for (uint32_t k = 0, last = UINT32_MAX; k < holders; ++k) {
       const auto slot = in.get<uint32_t>(), begin = in.get<uint32_t>(), end = in.get<uint32_t>();
       demand(slot < index.slots_.size() && begin < end && end <= n);
-      if (!run.holders.has(slot)) index.slots_[slot].runs.gained(id);
+      if (std::exchange(last, slot) != slot) index.slots_[slot].runs.gained(id);
       run.holders.append({slot, pos(begin), pos(end)});
       index.slots_[slot].resident += end - begin;
     }
+    owners_.clear();
     for (uint32_t left = in.count(8); left > 0; --left) {
       const auto session = in.get<uint32_t>(), length = in.get<uint32_t>();
       demand(session < index.sessions_.size() && length >= 1 && length <= n);
-      bool came = false;
-      index.sessions_[session].owned += own_range(run, session, {0, pos(length)}, came);
-      demand(came);
+      owners_.push_back({session, 0, pos(length)});
+      index.sessions_[session].owned += length;
       index.sessions_[session].runs.gained(id);
     }
+    const auto by_id = [](const Interval& a, const Interval& b) { return a.id < b.id; };
+    if (!std::is_sorted(owners_.begin(), owners_.end(), by_id))
+      std::sort(owners_.begin(), owners_.end(), by_id);
+    run.owners.reserve_more(static_cast<uint32_t>(owners_.size()));
+    for (const Interval& owner : owners_) run.owners.append(owner);
+    run.steps = OwnerSteps::of(owners_);
     Place last{0, 0, 0};
     for (uint32_t left = in.count(28); left > 0; --left) {
       const auto [slot, begin, end] = last = place(in, n, last);
@@ -199,7 +207,9 @@ struct Index::Loader {
   void chains(Reader in) {
     for (auto left = in.get<uint64_t>(); left > 0; --left) chain(in);
     index.next_stamp_ = kMostStamps;  // the true one follows
-    demand(in.left() == 0 && index.validate_runs().empty());
+    demand(in.left() == 0 && index.table_.build(index.runs_));
+    for (uint32_t id = 0; id < index.runs_.used(); ++id) demand(index.validate_run(id).empty());
+    demand(index.validate_ways_up().empty());
     demand(index.validate_sides().empty() && index.validate_stamps(known_stamps > 0).empty());
   }
 
@@ -233,7 +243,7 @@ struct Index::Loader {
 
 std::string Index::restore(std::span<const uint8_t> bytes) {
   Index fresh(options_);
-  Loader load{fresh};
+  Loader load(fresh);
   SnapshotSection section = kHeader;
   try {
     Reader in(bytes);

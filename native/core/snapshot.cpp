@@ -9,39 +9,52 @@ namespace kvidx {
 
 namespace {
 
+/// Writes to memory, or where there is none only counts what it would write.
 class Writer {
  public:
+  explicit Writer(uint8_t* memory) : memory_(memory) {}
+  uint64_t written() const { return written_; }
+
   template <class T>
   void put(T value) {
-    const auto* p = reinterpret_cast<const uint8_t*>(&value);
-    bytes_.insert(bytes_.end(), p, p + sizeof value);
+    put_all(&value, 1);
   }
-  void put_hashes(const SeqHash* p, size_t n) {
-    const auto* raw_bytes = reinterpret_cast<const uint8_t*>(p);
-    bytes_.insert(bytes_.end(), raw_bytes, raw_bytes + n * sizeof(SeqHash));
+  template <class T>
+  void put_all(const T* p, size_t n) {
+    if (memory_ != nullptr) std::memcpy(memory_ + written_, p, n * sizeof(T));
+    written_ += n * sizeof(T);
   }
   void open(SnapshotSection tag) {
-    start_ = bytes_.size();
+    start_ = written_;
     put<uint32_t>(tag);
     put<uint32_t>(0);
     put<uint64_t>(0);
   }
   void close() {
-    const uint64_t payload = bytes_.size() - start_ - 16;
-    std::memcpy(bytes_.data() + start_ + 8, &payload, sizeof payload);
-    put<uint64_t>(xxh64(bytes_.data() + start_, bytes_.size() - start_, 0));
+    const uint64_t bytes = written_ - start_, payload = bytes - 16;
+    if (memory_ != nullptr) std::memcpy(memory_ + start_ + 8, &payload, sizeof payload);
+    put<uint64_t>(memory_ == nullptr ? 0 : xxh64(memory_ + start_, bytes, 0));
   }
-  std::vector<uint8_t> take() { return std::move(bytes_); }
 
  private:
-  std::vector<uint8_t> bytes_;
-  size_t start_ = 0;
+  uint8_t* memory_;
+  uint64_t written_ = 0, start_ = 0;
 };
 
 }  // namespace
 
-std::vector<uint8_t> Index::snapshot() const {
-  Writer out;
+uint64_t Index::snapshot_bytes() const {
+  return write_snapshot(nullptr);
+}
+
+void Index::snapshot(std::span<uint8_t> out) const {
+  (void)write_snapshot(out.data());
+}
+
+/// Answers how many bytes a snapshot has; null: that alone. Two passes take less than memory that grows: its pages, fresh
+/// from the system, are what a snapshot costs (`kvidx bench memory`).
+uint64_t Index::write_snapshot(uint8_t* memory) const {
+  Writer out(memory);
   out.put(kSnapshotMagic);
   out.put(kSnapshotVersion);
 
@@ -91,7 +104,7 @@ std::vector<uint8_t> Index::snapshot() const {
     out.put(static_cast<uint32_t>(run.pred_kind));
     out.put(run.size());
     out.put(run.pred);
-    out.put_hashes(run.blocks + run.first, run.size());
+    out.put_all(run.blocks + run.first, run.size());
     out.put(run.holders.size());
     for (const Interval& v : run.holders.view()) {
       out.put(v.id);
@@ -133,7 +146,7 @@ std::vector<uint8_t> Index::snapshot() const {
 
   out.open(kEnd);
   out.close();
-  return out.take();
+  return out.written();
 }
 
 }  // namespace kvidx

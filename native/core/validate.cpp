@@ -22,75 +22,78 @@ std::string Index::validate() const {
 }
 
 std::string Index::validate_runs() const {
+  for (uint32_t id = 0; id < runs_.used(); ++id) {
+    if (std::string first = validate_run(id); !first.empty()) return first;
+  }
+  std::string first = validate_counters();
+  return first.empty() ? validate_ways_up() : first;
+}
+
+/// What a run is by itself: its shape, its holders and owners, and that nobody's blocks are gone.
+std::string Index::validate_run(uint32_t id) const {
+  const Run& run = runs_[id];
+  if (run.growing) return broken("I1", "a call never ended in run", id);
+  if (!run.live()) {
+    const bool empty = run.blocks == nullptr && run.holders.empty() && run.owners.empty();
+    return empty ? "" : broken("I1", "empty run", id);
+  }
+  if (runs_.hash({id, run.first}) != run.blocks[run.first]) return broken("I2", "blocks of run", id);
+  if (run.end > run.capacity || run.capacity > kMaxRun) return broken("I3", "positions exceed run", id);
+  if (run.pred_kind != PredKind::kHash && run.pred != SeqHash{})
+    return broken("I7", "predecessor of run", id);
+  const Interval* before = nullptr;
+  for (const Interval& v : run.holders.view()) {
+    if (v.begin >= v.end || v.begin < run.first || v.end > run.end) return broken("I3", "holder of run", id);
+    if (v.id >= slots_.size() || !slots_[v.id].live) return broken("I3", "dead holder of run", id);
+    if (before && (before->id > v.id || (before->id == v.id && before->end >= v.begin)))
+      return broken("I3", "order of holders of run", id);
+    before = &v;
+  }
+  before = nullptr;
+  for (const Interval& v : run.owners.view()) {
+    if (v.begin != run.first || v.end <= v.begin || v.end > run.end) return broken("I3", "owner of run", id);
+    if (v.id >= sessions_.size() || !sessions_[v.id].live) return broken("I3", "dead owner of run", id);
+    if (before && before->id >= v.id) return broken("I3", "order of owners of run", id);
+    before = &v;
+  }
+  const OwnerSteps expected = OwnerSteps::of(run.owners.view());
+  const auto same = [](const OwnerStep& a, const OwnerStep& b) {
+    return a.end == b.end && a.count == b.count && a.owners_xor == b.owners_xor;
+  };
+  if (!std::equal(expected.view().begin(), expected.view().end(), run.steps.view().begin(),
+                  run.steps.view().end(), same)) {
+    return broken("I3", "owner steps of run", id);
+  }
+  std::vector<Range> gaps;
+  uncovered(run, {run.first, run.end}, true, gaps);
+  if (!gaps.empty()) return broken("I4", "unheld block in run", id);
+  if (run.pred_kind == PredKind::kUnknown && !run.owners.empty()) return broken("I7", "owned orphan run", id);
+  return "";
+}
+
+/// Is every block in the table, and nothing else; do the counters of slots and sessions agree with the runs?
+std::string Index::validate_counters() const {
   uint64_t blocks = 0, runs = 0;
   std::vector<uint64_t> resident(slots_.size()), owned(sessions_.size());
   std::vector<uint32_t> slot_runs(slots_.size()), session_runs(sessions_.size());
-  std::vector<Range> gaps;
   for (uint32_t id = 0; id < runs_.used(); ++id) {
     const Run& run = runs_[id];
-    if (run.growing) return broken("I1", "a call never ended in run", id);
-    if (run.live() && runs_.hash({id, run.first}) != run.blocks[run.first])
-      return broken("I2", "blocks of run", id);
-    if (!run.live()) {
-      if (run.blocks || !run.holders.empty() || !run.owners.empty()) return broken("I1", "empty run", id);
-      continue;
-    }
+    if (!run.live()) continue;
     ++runs;
     blocks += run.size();
-    if (run.end > run.capacity || run.capacity > kMaxRun) return broken("I3", "positions exceed run", id);
-    if (run.pred_kind != PredKind::kHash && run.pred != SeqHash{})
-      return broken("I7", "predecessor of run", id);
     for (uint32_t at = run.first; at < run.end; ++at) {
       if (table_.find(runs_, run.blocks[at]) != BlockRef{id, pos(at)})
         return broken("I2", "table misses a block of run", id);
     }
-    const Interval* before = nullptr;
+    uint32_t last = UINT32_MAX;
     for (const Interval& v : run.holders.view()) {
-      if (v.begin >= v.end || v.begin < run.first || v.end > run.end)
-        return broken("I3", "holder of run", id);
-      if (v.id >= slots_.size() || !slots_[v.id].live) return broken("I3", "dead holder of run", id);
-      if (before && (before->id > v.id || (before->id == v.id && before->end >= v.begin))) {
-        return broken("I3", "order of holders of run", id);
-      }
-      slot_runs[v.id] += before && before->id == v.id ? 0 : 1;
+      slot_runs[v.id] += std::exchange(last, v.id) == v.id ? 0 : 1;
       resident[v.id] += static_cast<uint64_t>(v.end - v.begin);
-      before = &v;
     }
-    std::map<Pos, OwnerStep> ends;  // at each end, who ends there
-    before = nullptr;
     for (const Interval& v : run.owners.view()) {
-      if (v.begin != run.first || v.end <= v.begin || v.end > run.end)
-        return broken("I3", "owner of run", id);
-      if (v.id >= sessions_.size() || !sessions_[v.id].live) return broken("I3", "dead owner of run", id);
-      if (before && before->id >= v.id) return broken("I3", "order of owners of run", id);
       ++session_runs[v.id];
       owned[v.id] += static_cast<uint64_t>(v.end - v.begin);
-      OwnerStep& step = ends[v.end];
-      step.end = v.end;
-      ++step.count;
-      step.owners_xor ^= v.id;
-      before = &v;
     }
-    OwnerSteps expected;
-    OwnerStep all{run.owners.size(), 0, 0};
-    for (const Interval& v : run.owners.view()) all.owners_xor ^= v.id;
-    for (const auto& [end, leaving] : ends) {
-      expected.append({all.count, all.owners_xor, end});
-      all.count -= leaving.count;
-      all.owners_xor ^= leaving.owners_xor;
-    }
-    if (run.owners.size() < 2) expected.clear();
-    const auto same = [](const OwnerStep& a, const OwnerStep& b) {
-      return a.end == b.end && a.count == b.count && a.owners_xor == b.owners_xor;
-    };
-    if (!std::equal(expected.view().begin(), expected.view().end(), run.steps.view().begin(),
-                    run.steps.view().end(), same)) {
-      return broken("I3", "owner steps of run", id);
-    }
-    uncovered(run, {run.first, run.end}, true, gaps);
-    if (!gaps.empty()) return broken("I4", "unheld block in run", id);
-    if (run.pred_kind == PredKind::kUnknown && !run.owners.empty())
-      return broken("I7", "owned orphan run", id);
   }
   if (runs != runs_.live()) return broken("I5", "runs", runs_.live());
   if (blocks != table_.size()) return broken("I2", "table entries", table_.size());
@@ -116,7 +119,11 @@ std::string Index::validate_runs() const {
   }
   if (live != live_sessions_ || session_numbers().size() != live)
     return broken("I5", "sessions", live_sessions_);
+  return "";
+}
 
+/// Do predecessors lead upwards without a cycle?
+std::string Index::validate_ways_up() const {
   // 1: on the present way up, 2: known to lead to an end.
   std::vector<uint8_t> seen(runs_.used());
   std::vector<uint32_t> way;
