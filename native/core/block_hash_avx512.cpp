@@ -351,7 +351,7 @@ KVIDX_AVX512 void hash_any(Stream& stream, size_t block_bytes) {
 }
 
 /// With fewer blocks the scalar code is through before a pipeline is full.
-constexpr size_t kPipelineBlocks = 32;
+constexpr size_t kPipelineBlocks = 24;
 
 template <size_t kStripes>
 void hash_long(Stream& stream) {
