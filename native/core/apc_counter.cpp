@@ -1,5 +1,7 @@
 #include "core/apc_counter.hpp"
 
+#include <algorithm>
+
 #include "core/xxh64.hpp"
 
 namespace kvidx {
@@ -31,19 +33,29 @@ ApcCounter::ApcCounter(std::span<const double> capacities) {
   for (const double capacity : capacities) capacities_.push_back(static_cast<uint64_t>(capacity));
 }
 
+void ApcCounter::Prompt::become(std::span<const uint64_t> next) {
+  const auto same = static_cast<size_t>(
+      std::mismatch(next.begin(), next.end(), ids.begin(), ids.end()).first - next.begin());
+  seq.resize(next.size());  // before the ids, which never are more
+  ids.resize(next.size());
+  uint64_t chained = same == 0 ? 0 : raw(seq[same - 1]);
+  for (size_t k = same; k < next.size(); ++k) {
+    ids[k] = next[k];
+    chained = xxh64_u64(next[k], chained);
+    seq[k] = SeqHash{chained};
+  }
+}
+
 void ApcCounter::add(uint32_t session, std::span<const uint64_t> ids, std::span<uint32_t> hits) {
   std::fill(hits.begin(), hits.end(), 0u);
-  seq_.resize(ids.size());
-  uint64_t chained = 0;
-  for (size_t k = 0; k < ids.size(); ++k) {
-    chained = xxh64_u64(ids[k], chained);
-    seq_[k] = SeqHash{chained};
-  }
+  Prompt& prompt = prompts_[session % kPrompts];
+  prompt.become(ids);
+  const SeqSpan seq = prompt.seq;
 
   if (session >= numbers_.size()) numbers_.resize(size_t{session} + 1);
   const uint32_t owner = numbers_[session];
   uint32_t any = 0, intra = 0;
-  index_.each_known_stretch(seq_, [&](const Stretch& s, const Run& run) {
+  index_.each_known_stretch(seq, [&](const Stretch& s, const Run& run) {
     if (intra == s.i && owner != 0) {
       const auto owned = run.owners.of(owner);
       if (!owned.empty() && owned.front().end > s.at)
@@ -58,12 +70,12 @@ void ApcCounter::add(uint32_t session, std::span<const uint64_t> ids, std::span<
   // The index's ownership ends never, so runs keep their numbers and positions and stamps can stand beside
   // them.
   FeedResult result;
-  numbers_[session] = index_.own(owner, seq_, 0, result);
+  numbers_[session] = index_.own(owner, seq, 0, result);
   unique_ += ids.size() - any;
   if (capacities_.empty()) return;
 
   path_.clear();
-  index_.each_known_stretch(seq_, [&](const Stretch& s, const Run&) {
+  index_.each_known_stretch(seq, [&](const Stretch& s, const Run&) {
     path_.push_back(s);
     return true;
   });
@@ -71,7 +83,7 @@ void ApcCounter::add(uint32_t session, std::span<const uint64_t> ids, std::span<
     if (s.run >= stamps_.size()) stamps_.resize(size_t{s.run} + 1);
   }
   count_cached(hits.subspan(2));
-  stamp_path();
+  stamp_path(static_cast<uint32_t>(seq.size()));
 }
 
 /// Leading blocks of the path whose stack rank is within each capacity; takes the path's blocks out of the
@@ -121,10 +133,10 @@ void ApcCounter::count_cached(std::span<uint32_t> hits) {
 }
 
 /// The path carries a stamp of its own from now on.
-void ApcCounter::stamp_path() {
+void ApcCounter::stamp_path(uint32_t blocks) {
   const auto stamp = static_cast<uint32_t>(path_blocks_.size());
-  path_blocks_.push_back(static_cast<uint32_t>(seq_.size()));
-  counts_.push(static_cast<uint32_t>(seq_.size()));
+  path_blocks_.push_back(blocks);
+  counts_.push(blocks);
   for (const Stretch& s : path_) {
     std::vector<Stamped>& run = stamps_[s.run];
     const auto kept = std::find_if(run.begin(), run.end(), [&](const Stamped& v) { return v.end > s.end(); });

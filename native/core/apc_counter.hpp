@@ -12,6 +12,9 @@
 // It rises with j, so each capacity cuts a stretch in one place, and stamps are kept per stretch, never per
 // block.
 //
+// Chaining is most of the work, and a request of a session mostly goes on from the last one: the ids and seq hashes of the
+// last requests of some sessions are kept, and only what is new behind them is chained.
+//
 // Cost of a request: one query and one own of the index, and O(log requests) for each stamp met.
 #pragma once
 
@@ -52,18 +55,26 @@ class ApcCounter {
     Pos end;
     uint32_t stamp;
   };
+  /// The ids of a request, and what they chain to.
+  struct Prompt {
+    std::vector<uint64_t> ids;
+    std::vector<SeqHash> seq;
+    void become(std::span<const uint64_t> next);
+  };
   void count_cached(std::span<uint32_t> hits);
-  void stamp_path();
+  void stamp_path(uint32_t blocks);
 
   std::vector<uint64_t> capacities_;
   Index index_;
   uint64_t unique_ = 0;
   std::vector<uint32_t> numbers_;  // the index's number of each session
+  /// Session s has place s mod kPrompts: memory does not grow with sessions. Place 0 has those of none, too.
+  static constexpr size_t kPrompts = 64;
+  std::vector<Prompt> prompts_{kPrompts};
 
   StampCounts counts_;
   std::vector<uint32_t> path_blocks_;         // of each request
   std::vector<std::vector<Stamped>> stamps_;  // by run, ends rising, stamps falling
-  std::vector<SeqHash> seq_;
   std::vector<Stretch> path_;
 };
 

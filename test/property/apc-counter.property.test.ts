@@ -40,7 +40,7 @@ describe(`the ${tested.name} APC counter against the reference counter`, () => {
         random.between(1, random.oneOf([20, 500, 20_000])),
       );
       const pair = new CounterPair(capacities, `KVIDX_SEED=${seed}, round ${round}`);
-      const requests = new Requests(random, random.oneOf([2, 6, 40]), random.oneOf([2, 6, 100]));
+      const requests = new Requests(random, random.oneOf([2, 6, 40, 200]), random.oneOf([2, 6, 100]));
       for (let i = 0; i < 400; i++) {
         const { session, ids } = requests.next();
         pair.add(session, ids);
