@@ -8,7 +8,8 @@ import { note, noteSkippedRows, throwWithHint } from './trace-notes.js';
 
 export async function runApc(trace: string, flags: ApcFlags): Promise<void> {
   const progress = await readingProgress(`reading ${trace}`);
-  const reader = new TraceReader(trace, { onError: flags.onError, onProgress: progress.onProgress });
+  const { onProgress } = progress;
+  const reader = new TraceReader(trace, { onError: flags.onError, reuseIds: true, onProgress });
   const analysis = await analyzeApc(reader, { ...flags, trace })
     .catch(throwWithHint)
     .finally(() => progress.stop());

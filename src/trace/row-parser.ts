@@ -4,7 +4,7 @@ import type { Line } from './line-splitter.js';
 import { SessionRoots } from './session-roots.js';
 import type { TraceFormat, TraceRow } from './types.js';
 
-/** Ids are read into slabs of this many, of which every row keeps its part: no copy, no buffer that is used twice. */
+/** Ids are read into slabs of this many, of which every row keeps its part: no copy, and no buffer that is used twice unasked. */
 const SLAB_IDS = 1 << 16;
 const MAX_TOKENS = 2 ** 32 - 1;
 
@@ -20,6 +20,9 @@ export class RowParser {
   private readonly place = new Int32Array(ROW_LENGTH);
   private slab = new BigUint64Array(SLAB_IDS);
   private used = 0;
+
+  /** `reuseIds`: a row overwrites the ids of the row before. */
+  constructor(private readonly reuseIds = false) {}
 
   /** Throws BadRow. */
   parse(line: Line): TraceRow {
@@ -54,6 +57,7 @@ export class RowParser {
 
   private readIds({ bytes, start, end }: Line): BigUint64Array {
     const { place } = this;
+    if (this.reuseIds) this.used = 0;
     seam.scanTraceRow(bytes, start, end, this.slab.subarray(this.used), place);
     const count = place[ROW.ids]!;
     if (count < 0) throw new BadRow(scanProblem(count, place[ROW.errorAt]! - start + 1));

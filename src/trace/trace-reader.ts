@@ -1,6 +1,6 @@
 import { readBytes } from '../byte-source.js';
 import { invalidArgType, KvidxError, outOfRange } from '../errors.js';
-import { checkInteger, checkOptions } from '../validate.js';
+import { checkBoolean, checkInteger, checkOptions } from '../validate.js';
 import { type Line, LineSplitter, LineTooLong } from './line-splitter.js';
 import { BadRow, RowParser } from './row-parser.js';
 import type { TraceFormat, TraceReaderOptions, TraceRow } from './types.js';
@@ -36,21 +36,23 @@ export class TraceReader implements AsyncIterable<TraceRow> {
     if (typeof path !== 'string') throw invalidArgType('path', 'a string', path);
     const {
       onError = 'fail',
+      reuseIds = false,
       maxLineBytes = DEFAULT_MAX_LINE_BYTES,
       onProgress = () => {},
     } = checkOptions(options);
     if (onError !== 'fail' && onError !== 'skip') throw outOfRange('onError', '"fail" or "skip"', onError);
     if (typeof onProgress !== 'function') throw invalidArgType('onProgress', 'a function', onProgress);
+    checkBoolean('reuseIds', reuseIds);
     checkInteger('maxLineBytes', maxLineBytes, 1, MOST_LINE_BYTES);
     this.path = path;
-    this.options = { onError, maxLineBytes, onProgress };
+    this.options = { onError, reuseIds, maxLineBytes, onProgress };
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<TraceRow> {
     this.format = undefined;
     this.rows = this.skipped = 0;
     this.firstSkipped = undefined;
-    const parser = new RowParser();
+    const parser = new RowParser(this.options.reuseIds);
     const splitter = new LineSplitter(this.options.maxLineBytes);
     let empty = true;
     try {

@@ -24,7 +24,8 @@ export interface TraceRow {
   /** Think time: from the end of the parent's answer to this request. */
   readonly timeToParentChatMs: number | undefined;
   /**
-   * `BigUint64Array[number of blocks]`, negative ids in two's complement. The row's own: no later row writes to it.
+   * `BigUint64Array[number of blocks]`, negative ids in two's complement. The row's own: no later row writes to it, unless
+   * the reader was told so by `reuseIds`.
    */
   readonly hashIds: BigUint64Array;
 }
@@ -35,6 +36,11 @@ export type ChatRow = TraceRow & { readonly chatId: string };
 export interface TraceReaderOptions {
   /** What a bad row does: end the reading with ERR_KVIDX_BAD_TRACE (`fail`, the default), or be counted (`skip`). */
   readonly onError?: 'fail' | 'skip';
+  /**
+   * All rows have their ids in the same memory: good until the next row is asked for. Spares a long trace memory that
+   * must be had from the system first. Default false.
+   */
+  readonly reuseIds?: boolean;
   /** Longest line, in bytes, that is held in memory. Default 64 MiB. */
   readonly maxLineBytes?: number;
   /** Told after every chunk: bytes of the file (compressed where it is) read so far, and in all (undefined for a pipe). */

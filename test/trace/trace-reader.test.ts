@@ -49,6 +49,19 @@ describe('TraceReader', () => {
     expect(rows.map((row) => row.hashIds[0])).toEqual([1n, 2n]);
   });
 
+  it('gives rows ids in the same memory when it is asked to', async () => {
+    const rows = ['[1]', '[2,3,4]', '[]', `[${Array.from({ length: 70_000 }, (_, i) => i)}]`, '[5]'];
+    const path = await traceFile(rows.map((ids) => `{"input_length":1,"hash_ids":${ids}}\n`).join(''));
+    const read: string[] = [];
+    const buffers = new Set<ArrayBufferLike>();
+    for await (const { hashIds } of new TraceReader(path, { reuseIds: true })) {
+      read.push(`[${hashIds}]`);
+      if (hashIds.length < 70_000) buffers.add(hashIds.buffer);
+    }
+    expect(read).toEqual(rows);
+    expect(buffers.size).toBe(2); // what the long row needed stays
+  });
+
   it('takes the root of the parent chain as the session where none is named', async () => {
     const rows = await rowsOf(hybrid(1, -1) + hybrid(2, 1) + hybrid(3, -1) + hybrid(4, 2) + hybrid(5, 3));
     expect(rows.map((row) => row.sessionId)).toEqual(['1', '1', '3', '1', '3']);
