@@ -18,8 +18,8 @@ const RATES = [
  */
 export function measureRates({ quick, check, progress }: ScenarioContext): Figure[] {
   const random = new Random(41);
-  const keys = random.hashes(quick ? 100_000 : 1_000_000);
-  const batch = quick ? 100_000 : 1_000_000;
+  const keys = random.hashes(quick ? 50_000 : 1_000_000);
+  const batch = quick ? 50_000 : 1_000_000;
   const probes = 10 * batch;
   progress(`false positives of ${grouped(probes)} probes`);
   const sized = RATES.map(({ rate }) => BloomFilter.of(keys, rate));

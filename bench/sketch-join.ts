@@ -4,15 +4,16 @@ import { memoryTransport, residentOf, SketchPublisher, SketchSubscriber } from '
 import { grouped } from '../src/text.js';
 import type { Figure } from './figures.js';
 import type { ScenarioContext } from './harness.js';
+import { timesFigure } from './race.js';
 import { Random } from './random.js';
-import { median } from './statistics.js';
+import { slowedDown } from './slowdown.js';
 
 const WORKER = 'w0';
 const PROMPT_BLOCKS = 1000;
 
 /** What a frame costs its publisher, and a router that joins. In memory: the way to another machine adds to it. */
 export async function measureJoins(context: ScenarioContext): Promise<Figure[]> {
-  const [few, many] = context.quick ? [5, 2] : [200, 30];
+  const [few, many] = context.quick ? [3, 2] : [200, 30];
   return [
     ...(await measureWorker(context, 17_000, few)),
     ...(await measureWorker(context, context.quick ? 50_000 : 1_000_000, many)),
@@ -38,17 +39,17 @@ async function measureWorker(
   let fullBytes = 0;
   let isComplete = resident.length === blocks;
   for (let i = 0; i < times; i++) {
-    const fullMs = performance.now();
+    let start = performance.now();
     fullBytes = (await publisher.publish({ full: true })).bytes;
-    const deltaMs = performance.now();
+    ms.full.push(slowedDown(start, performance.now()) - start);
+    start = performance.now();
     await publisher.publish();
-    const joinMs = performance.now();
+    ms.delta.push(slowedDown(start, performance.now()) - start);
+    start = performance.now();
     const subscriber = new SketchSubscriber({ transport });
     const followed = subscriber.follow(WORKER);
     while (followed.sketch === undefined) await nextTurn();
-    ms.join.push(performance.now() - joinMs);
-    ms.delta.push(joinMs - deltaMs);
-    ms.full.push(deltaMs - fullMs);
+    ms.join.push(slowedDown(start, performance.now()) - start);
     isComplete &&= followed.countBlocks(resident) === blocks;
     await subscriber.close();
   }
@@ -57,9 +58,9 @@ async function measureWorker(
   await transport.close();
   index.close();
   return [
-    { name: `${size}: full frame`, value: fullBytes / blocks, unit: 'bytes/block' },
-    { name: `${size}: a full frame, made and sent`, value: median(ms.full), unit: 'ms' },
-    { name: `${size}: a delta of nothing new, made and sent`, value: median(ms.delta), unit: 'ms' },
-    { name: `${size}: a replica joins`, value: median(ms.join), unit: 'ms' },
+    { name: `${size}: full frame`, value: fullBytes / blocks, unit: 'bytes/block', better: 'lower' },
+    timesFigure(`${size}: a full frame, made and sent`, 'ms', ms.full, 'lower'),
+    timesFigure(`${size}: a delta of nothing new, made and sent`, 'ms', ms.delta, 'lower'),
+    timesFigure(`${size}: a replica joins`, 'ms', ms.join, 'lower'),
   ];
 }

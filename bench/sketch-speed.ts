@@ -24,7 +24,7 @@ const STRANGERS = 4096;
 export function raceSpeed(context: ScenarioContext, native: readonly BloomPath[], wasm: BloomPath): Figure[] {
   const { quick, check, note, progress } = context;
   const random = new Random(31);
-  const times = (rounds: number) => (quick ? { rounds: 1, roundMs: 5 } : { rounds, roundMs: 60 });
+  const times = (rounds: number) => (quick ? { rounds: 1, roundMs: 5, samples: 8 } : { rounds, roundMs: 60 });
   if (native.length === 1) note('vector against scalar: left out, this machine runs the scalar path alone');
 
   const keys = random.hashes(WORKER_KEYS);
@@ -64,7 +64,7 @@ function agree(paths: readonly BloomPath[], keys: BigUint64Array, others: BigUin
 function raceBuildAndTest(
   paths: readonly BloomPath[],
   keys: BigUint64Array,
-  { rounds, roundMs }: RaceOptions,
+  options: RaceOptions,
   targets: Record<string, Target> = {},
 ): Figure[] {
   const rivals: Record<string, Rival> = {};
@@ -82,18 +82,24 @@ function raceBuildAndTest(
       },
     };
   }
-  const race = new Race(rivals, { rounds, roundMs });
+  const race = new Race(rivals, options);
   const size = `${grouped(keys.length)} keys`;
   const ratios = paths
     .filter(({ isa }) => isa.startsWith('avx'))
     .map(({ isa }): Figure => {
       const name = `${size}, build and test: scalar ÷ ${isa}`;
       const target = targets[isa];
-      return { name, unit: 'x', ...race.ratio('scalar both', `${isa} both`), ...(target && { target }) };
+      return {
+        name,
+        unit: 'x',
+        ...race.ratio('scalar both', `${isa} both`),
+        ...(target && { target }),
+        better: 'higher',
+      };
     });
   const times = paths.flatMap(({ isa }): Figure[] => [
-    { name: `${size}, ${isa}: build`, value: race.medianNs(`${isa} build`), unit: 'ns/key' },
-    { name: `${size}, ${isa}: test`, value: race.medianNs(`${isa} test`), unit: 'ns/key' },
+    race.time(`${isa} build`, `${size}, ${isa}: build`, 'ns/key'),
+    race.time(`${isa} test`, `${size}, ${isa}: test`, 'ns/key'),
   ]);
   return [...ratios, ...times];
 }
@@ -111,7 +117,7 @@ function raceLeading(
   const filter = emptyWords(WORKER_KEYS);
   paths[0]!.add(filter, held);
   paths[0]!.add(filter, random.hashes(WORKER_KEYS - REQUEST_BLOCKS));
-  const filters = Array.from({ length: quick ? 128 : 2048 }, () => {
+  const filters = Array.from({ length: quick ? 64 : 2048 }, () => {
     const words = emptyWords(WORKER_KEYS);
     paths[0]!.add(words, random.hashes(WORKER_KEYS));
     return words;
@@ -140,18 +146,10 @@ function raceLeading(
       },
     };
   }
-  const race = new Race(rivals, { rounds: quick ? 2 : 10, roundMs: quick ? 5 : 60 });
+  const race = new Race(rivals, quick ? { rounds: 2, roundMs: 5, samples: 16 } : { rounds: 10, roundMs: 60 });
   return paths.flatMap(({ isa }): Figure[] => [
-    {
-      name: `leading, ${isa}: all of a request is held`,
-      value: race.medianNs(`${isa} held`),
-      unit: 'ns/key',
-    },
-    {
-      name: `leading, ${isa}: nothing is, cold filters`,
-      value: race.medianNs(`${isa} cold`),
-      unit: 'ns/call',
-    },
+    race.time(`${isa} held`, `leading, ${isa}: all of a request is held`, 'ns/key'),
+    race.time(`${isa} cold`, `leading, ${isa}: nothing is, cold filters`, 'ns/call'),
   ]);
 }
 
@@ -163,7 +161,7 @@ export async function raceRival({ quick, check, note, progress }: ScenarioContex
     return [];
   }
   progress('against bloom-filters');
-  const keys = new Random(37).hashes(quick ? 200 : RIVAL_KEYS);
+  const keys = new Random(37).hashes(quick ? 100 : RIVAL_KEYS);
   const texts = Array.from(keys, String);
   const answers = new Uint8Array(keys.length);
   const builtRival = (): RivalFilter => {
@@ -181,10 +179,11 @@ export async function raceRival({ quick, check, note, progress }: ScenarioContex
   const operations = keys.length;
   const race = new Race(
     {
-      rivalBuild: { operations, run: builtRival },
-      rivalTest: { operations, run: () => texts.every((text) => rival.has(text)) },
+      rivalBuild: { operations, baseline: true, run: builtRival },
+      rivalTest: { operations, baseline: true, run: () => texts.every((text) => rival.has(text)) },
       rival: {
         operations,
+        baseline: true,
         run: () => {
           const built = builtRival();
           texts.every((text) => built.has(text));
@@ -192,7 +191,7 @@ export async function raceRival({ quick, check, note, progress }: ScenarioContex
       },
       ours: { operations, run: () => BloomFilter.of(keys, TARGET_FPP).test(keys, answers) },
     },
-    { rounds: quick ? 1 : 3, roundMs: quick ? 5 : 60 },
+    quick ? { rounds: 1, roundMs: 5, samples: 4 } : { rounds: 3, roundMs: 60 },
   );
   const size = `${grouped(keys.length)} keys`;
   return [
@@ -201,10 +200,11 @@ export async function raceRival({ quick, check, note, progress }: ScenarioContex
       unit: 'x',
       ...race.ratio('rival', 'ours'),
       target: { atLeast: 300 },
+      better: 'higher',
     },
-    { name: `${size}, BloomFilter: build and test`, value: race.medianNs('ours'), unit: 'ns/key' },
-    { name: `${size}, bloom-filters: build`, value: race.medianNs('rivalBuild'), unit: 'ns/key' },
-    { name: `${size}, bloom-filters: test`, value: race.medianNs('rivalTest'), unit: 'ns/key' },
+    race.time('ours', `${size}, BloomFilter: build and test`, 'ns/key'),
+    race.time('rivalBuild', `${size}, bloom-filters: build`, 'ns/key'),
+    race.time('rivalTest', `${size}, bloom-filters: test`, 'ns/key'),
   ];
 }
 

@@ -10,8 +10,7 @@ import {
   storeArguments,
   turnByTurn,
 } from './prompts.js';
-import { Race } from './race.js';
-import { median } from './statistics.js';
+import { elapsedNs, Race, ratioOf, timesFigure } from './race.js';
 
 const SLOTS = 64;
 /** Calls timed at once: a call alone is as short as the clock is coarse. */
@@ -32,9 +31,14 @@ export function raceWithoutBounds(
     note('unbounded slots: not compared, kvidx_unbounded.node was not built (npm run build:native)');
     return [];
   }
-  const prompts = makePrompts({ slots: SLOTS, sessions: quick ? 64 : 1000, blocks: 2818, shared: 500 });
+  const prompts = makePrompts({
+    slots: SLOTS,
+    sessions: quick ? 64 : 1000,
+    blocks: quick ? 700 : 2818,
+    shared: 500,
+  });
   const calls = turnByTurn(prompts);
-  const { ratios, withBounds, without } = buildBoth(native, bare, prompts, calls, quick ? 1 : 7);
+  const { withNs, withoutNs, withBounds, without } = buildBoth(native, bare, prompts, calls, quick ? 1 : 7);
 
   const out = new Uint32Array(SLOTS);
   const bareOut = new Uint32Array(SLOTS);
@@ -49,7 +53,10 @@ export function raceWithoutBounds(
   const race = new Race(
     {
       withBounds: rotating(prompts, (seq) => withBounds.overlap(seq, MODE.prefix, out)),
-      without: rotating(prompts, (seq) => without.overlap(seq, MODE.prefix, bareOut)),
+      without: {
+        ...rotating(prompts, (seq) => without.overlap(seq, MODE.prefix, bareOut)),
+        baseline: true,
+      },
     },
     { rounds: quick ? 2 : 10, roundMs: quick ? 20 : 200 },
   );
@@ -59,17 +66,20 @@ export function raceWithoutBounds(
   return [
     {
       name: 'unbounded slots: store ÷ without the machinery',
-      value: median(ratios),
       unit: 'x',
-      range: [Math.min(...ratios), Math.max(...ratios)],
+      ...ratioOf(withNs, withoutNs),
       target,
+      better: 'lower',
     },
     {
       name: 'unbounded slots: overlap ÷ without the machinery',
       unit: 'x',
       ...race.ratio('withBounds', 'without'),
       target,
+      better: 'lower',
     },
+    timesFigure('unbounded slots: store', 'ns/block', withNs, 'lower'),
+    race.time('withBounds', 'unbounded slots: overlap', 'µs'),
   ];
 }
 
@@ -81,34 +91,34 @@ function buildBoth(
   calls: readonly StoreCall[],
   rounds: number,
 ) {
-  const ratios: number[] = [];
+  const withNs: number[] = [];
+  const withoutNs: number[] = [];
+  const stored = calls.reduce((sum, { from, to }) => sum + to - from, 0);
   for (;;) {
     const withBounds = openIndex(native, SLOTS);
     const without = openIndex(bare, SLOTS);
     const [storeWith, storeWithout] = [withBounds, without].map((index) => storing(index));
-    let msWith = 0;
-    let msWithout = 0;
+    let nsWith = 0;
+    let nsWithout = 0;
     for (let from = 0; from < calls.length; from += BATCH) {
       const batch = calls.slice(from, from + BATCH).map((call) => storeArguments(prompts, call));
       const first = (from / BATCH) % 2 === 0;
-      if (first) msWith += storeWith!(batch);
-      msWithout += storeWithout!(batch);
-      if (!first) msWith += storeWith!(batch);
+      if (first) nsWith += elapsedNs(() => storeWith!(batch));
+      nsWithout += elapsedNs(() => storeWithout!(batch), { baseline: true });
+      if (!first) nsWith += elapsedNs(() => storeWith!(batch));
     }
-    ratios.push(msWith / msWithout);
-    if (ratios.length === rounds) return { ratios, withBounds, without };
+    withNs.push(nsWith / stored);
+    withoutNs.push(nsWithout / stored);
+    if (withNs.length === rounds) return { withNs, withoutNs, withBounds, without };
     withBounds.close();
     without.close();
   }
 }
 
-/** Stores a batch and answers how long it took. */
-function storing(index: CoreIndex): (batch: readonly ReturnType<typeof storeArguments>[]) => number {
+function storing(index: CoreIndex): (batch: readonly ReturnType<typeof storeArguments>[]) => void {
   const result = new Float64Array(RESULT_LENGTH);
   const incarnations = Uint32Array.from({ length: SLOTS }, (_, slot) => index.incarnation(slot));
   return (batch) => {
-    const start = performance.now();
     for (const { slot, seq, parent } of batch) index.store(slot, incarnations[slot]!, seq, parent, 0, result);
-    return performance.now() - start;
   };
 }

@@ -17,7 +17,7 @@ const WORKER = 'w0';
 
 await runScenario('events', async (context) => {
   const { quick, trace, progress, note } = context;
-  const most = quick ? 20 : 250;
+  const most = quick ? 8 : 250;
   const hash = await plainHash();
   const figures: Figure[] = [];
   for (const dialect of ['vllm-map', 'vllm-extra-keys'] as const) {
@@ -44,11 +44,12 @@ function followAll(follower: Follower, { payloads }: Recording): void {
 function rival<F extends Follower>(
   recording: Recording,
   make: () => F,
-  close: (follower: F) => void = () => {},
+  { close = () => {}, baseline }: { close?: (follower: F) => void; baseline?: true } = {},
 ): Rival {
   let follower: F | undefined;
   return {
     operations: recording.blocks,
+    ...(baseline && { baseline }),
     prepare: () => {
       if (follower) close(follower);
       follower = make();
@@ -79,13 +80,15 @@ function raceFollowers(
   const { payloads, blocks } = recording;
   const race = new Race(
     {
-      kvidx: rival(
-        recording,
-        () => new KvidxFollower(RECORDED_BLOCK_SIZE),
-        ({ index }) => index.close(),
-      ),
-      plain: rival(recording, () => new PlainFollower(RECORDED_BLOCK_SIZE, hash, decodeChecked)),
-      unchecked: rival(recording, () => new PlainFollower(RECORDED_BLOCK_SIZE, hash, decodeUnchecked)),
+      kvidx: rival(recording, () => new KvidxFollower(RECORDED_BLOCK_SIZE), {
+        close: ({ index }) => index.close(),
+      }),
+      plain: rival(recording, () => new PlainFollower(RECORDED_BLOCK_SIZE, hash, decodeChecked), {
+        baseline: true,
+      }),
+      unchecked: rival(recording, () => new PlainFollower(RECORDED_BLOCK_SIZE, hash, decodeUnchecked), {
+        baseline: true,
+      }),
       decode: {
         operations: blocks,
         run: () => {
@@ -93,26 +96,24 @@ function raceFollowers(
         },
       },
     },
-    { rounds: quick ? 2 : 7, roundMs: quick ? 50 : 200, samples: 3 },
+    { rounds: quick ? 2 : 7, roundMs: quick ? 10 : 200, samples: 3 },
   );
   return [
-    { name: `${dialect}: decode and apply`, value: 1e9 / race.medianNs('kvidx'), unit: 'blocks/s' },
-    {
-      name: `${dialect}: a plain JavaScript follower`,
-      value: 1e9 / race.medianNs('plain'),
-      unit: 'blocks/s',
-    },
+    race.rate('kvidx', `${dialect}: decode and apply`, 'blocks/s'),
+    race.rate('plain', `${dialect}: a plain JavaScript follower`, 'blocks/s'),
     {
       name: `${dialect}: faster than the plain follower`,
       ...race.ratio('plain', 'kvidx'),
       unit: 'x',
       target: { atLeast: 10 },
+      better: 'higher',
     },
     {
       name: `${dialect}: faster than one that believes what msgpack gives`,
       ...race.ratio('unchecked', 'kvidx'),
       unit: 'x',
+      better: 'higher',
     },
-    { name: `${dialect}: decodeEventBatch alone`, value: 1e9 / race.medianNs('decode'), unit: 'blocks/s' },
+    race.rate('decode', `${dialect}: decodeEventBatch alone`, 'blocks/s'),
   ];
 }

@@ -5,6 +5,7 @@ import { nativeSeam, referenceSeam } from '../backends.js';
 import type { Figure } from '../figures.js';
 import { Fleet, replay, replayPinned } from '../fleet.js';
 import { runScenario, type ScenarioContext } from '../harness.js';
+import { elapsedNs, ratioOf, timesFigure } from '../race.js';
 import { type Requests, readRequests } from '../requests.js';
 import { median } from '../statistics.js';
 import { raceWithoutBounds } from '../unbounded-cost.js';
@@ -17,7 +18,7 @@ await runScenario('ingest', async (context) => {
   const { quick, trace, progress } = context;
   const native = nativeSeam();
   const reference = await referenceSeam();
-  const most = quick ? { most: 700 } : {};
+  const most = quick ? { most: 150 } : {};
   const requests = await readRequests(trace, native, { slots: SLOTS, ...most });
 
   progress('unbounded slots, with and without the machinery of bounds');
@@ -37,17 +38,35 @@ await runScenario('ingest', async (context) => {
   ] as const) {
     progress(`${name}: timing`);
     const rounds = takeTurns(native, reference, requests, body, quick ? 1 : 3);
-    const nativeMs = median(rounds.map((round) => round.nativeMs));
-    const referenceMs = median(rounds.map((round) => round.referenceMs));
-    const ratios = rounds.map((round) => round.referenceMs / round.nativeMs);
-    const range = [Math.min(...ratios), Math.max(...ratios)] as const;
+    const nativeNs = rounds.map((round) => round.nativeNs);
+    const referenceNs = rounds.map((round) => round.referenceNs);
+    const time = (backend: string, ns: number[]): Figure =>
+      timesFigure(
+        `${name}: ${backend}`,
+        'ns/block',
+        ns.map((each) => each / blocks),
+        'lower',
+      );
+    const rate = (backend: string, ns: number[]): Figure =>
+      timesFigure(
+        `${name}: ${backend}`,
+        'requests/s',
+        ns.map((each) => (requests.all.length * 1e9) / each),
+        'higher',
+      );
     const { hits, evicted } = rounds[0]!;
     figures.push(
-      { name: `${name}: reference ÷ native`, value: median(ratios), unit: 'x', range, ...target },
-      { name: `${name}: native`, value: (nativeMs * 1e6) / blocks, unit: 'ns/block' },
-      { name: `${name}: reference`, value: (referenceMs * 1e6) / blocks, unit: 'ns/block' },
-      { name: `${name}: native`, value: (requests.all.length * 1e3) / nativeMs, unit: 'requests/s' },
-      { name: `${name}: reference`, value: (requests.all.length * 1e3) / referenceMs, unit: 'requests/s' },
+      {
+        name: `${name}: reference ÷ native`,
+        unit: 'x',
+        ...ratioOf(referenceNs, nativeNs),
+        ...target,
+        better: 'higher',
+      },
+      time('native', nativeNs),
+      time('reference', referenceNs),
+      rate('native', nativeNs),
+      rate('reference', referenceNs),
       { name: `${name}: hit rate`, value: (100 * hits) / blocks, unit: '%' },
       { name: `${name}: evicted`, value: evicted, unit: 'blocks' },
     );
@@ -89,8 +108,8 @@ function same(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
 }
 
 interface Round {
-  readonly nativeMs: number;
-  readonly referenceMs: number;
+  readonly nativeNs: number;
+  readonly referenceNs: number;
   readonly hits: number;
   readonly evicted: number;
 }
@@ -109,16 +128,17 @@ function takeTurns(native: Seam, reference: Seam, requests: Requests, body: Repl
     if (fast.some(({ hits, evicted }) => hits !== slow.hits || evicted !== slow.evicted)) {
       throw new Error(`passes differ in hits or evictions: ${JSON.stringify([slow, ...fast])}`);
     }
-    return { ...slow, nativeMs: median(fast.map(({ ms }) => ms)), referenceMs: slow.ms };
+    return { ...slow, nativeNs: median(fast.map(({ ns }) => ns)), referenceNs: slow.ns };
   });
 }
 
-function pass(seam: Seam, requests: Requests, body: Replay): { ms: number; hits: number; evicted: number } {
+function pass(seam: Seam, requests: Requests, body: Replay): { ns: number; hits: number; evicted: number } {
   const fleet = new Fleet(seam, requests);
-  const start = performance.now();
-  const hits = body(fleet, requests);
-  const ms = performance.now() - start;
+  let hits = 0;
+  const ns = elapsedNs(() => {
+    hits = body(fleet, requests);
+  });
   const { evictedByCapacity: evicted } = fleet.index.stats();
   fleet.index.close();
-  return { ms, hits, evicted };
+  return { ns, hits, evicted };
 }

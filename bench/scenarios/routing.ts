@@ -31,7 +31,7 @@ import {
 } from '../router-fleet.js';
 
 const FLEET = { workers: 64, shared: 500 };
-const BLOCKS = 2818;
+const BLOCKS = { whole: 2818, quick: 800 };
 const APPENDED = 500;
 /** µs, for all workers. */
 const SCORING = { atMost: 5 };
@@ -56,7 +56,7 @@ await runScenario('routing', (context) => {
   progress(`feeding a router of ${FLEET.workers} workers`);
   const conversations = makeConversations({
     sessions: quick ? 128 : 256,
-    blocks: BLOCKS,
+    blocks: quick ? BLOCKS.quick : BLOCKS.whole,
     shared: FLEET.shared,
     appended: APPENDED,
   });
@@ -124,11 +124,11 @@ function raceDecisions({ quick }: ScenarioContext, fleet: RouterFleet): Figure[]
       ),
       scoring: scoring(policy, candidatesOf(fleet, policy.counts)),
     },
-    { rounds: quick ? 2 : 10, roundMs: quick ? 20 : 200 },
+    quick ? { rounds: 2, roundMs: 8, samples: 16 } : { rounds: 10, roundMs: 200 },
   );
 
   const decision = (whole: keyof typeof DECISIONS, parts: readonly Part[]): Figure[] => [
-    { name: `${DECISIONS[whole]}: median`, value: race.medianNs(whole) / 1000, unit: 'µs' },
+    race.time(whole, `${DECISIONS[whole]}: median`, 'µs'),
     { name: `${DECISIONS[whole]}: p99`, value: race.quantileNs(whole, 0.99) / 1000, unit: 'µs' },
     ...parts.map((part) => {
       const { value, range } = race.ratio(part, whole);
@@ -136,16 +136,22 @@ function raceDecisions({ quick }: ScenarioContext, fleet: RouterFleet): Figure[]
       return { name, value: 100 * value, unit: '%', range: [100 * range[0], 100 * range[1]] as const };
     }),
   ];
-  const time = (part: Part): Figure => ({ name: PARTS[part], value: race.medianNs(part) / 1000, unit: 'µs' });
+  const time = (part: Part): Figure => race.time(part, PARTS[part], 'µs');
   const both: readonly Part[] = ['overlap', 'fair', 'exclusive', 'scoring', 'noBlock'];
   return [
     ...decision('tokens', ['hash', ...both]),
     ...decision('appended', ['append', ...both]),
-    { name: 'append ÷ hash', unit: 'x', ...race.ratio('append', 'hash'), target: { atMost: 0.05 } },
+    {
+      name: 'append ÷ hash',
+      unit: 'x',
+      ...race.ratio('append', 'hash'),
+      target: { atMost: 0.05 },
+      better: 'lower',
+    },
     time('hash'),
     { name: 'hash: p99', value: race.quantileNs('hash', 0.99) / 1000, unit: 'µs' },
     ...(['append', 'overlap', 'fair', 'exclusive', 'noBlock'] as const).map(time),
-    { ...time('scoring'), name: `scoring, ${policy.spec}`, target: SCORING },
+    { ...race.time('scoring', `scoring, ${policy.spec}`, 'µs'), target: SCORING },
   ];
 }
 
@@ -163,24 +169,21 @@ function raceOthers({ quick }: ScenarioContext, fleet: RouterFleet): Figure[] {
       [unified]: score(unified),
       hooks: living(fleet),
     },
-    { rounds: quick ? 2 : 6, roundMs: quick ? 20 : 150 },
+    quick ? { rounds: 2, roundMs: 8, samples: 16 } : { rounds: 6, roundMs: 150 },
   );
   return [
-    ...POLICIES.map((spec) => ({
-      name: `scoring, ${spec}`,
-      value: race.medianNs(spec) / 1000,
-      unit: 'µs',
-      target: SCORING,
-    })),
-    { name: 'dispatch, first token and finish', value: race.medianNs('hooks') / 1000, unit: 'µs/request' },
+    ...POLICIES.map((spec) => ({ ...race.time(spec, `scoring, ${spec}`, 'µs'), target: SCORING })),
+    race.time('hooks', 'dispatch, first token and finish', 'µs/request'),
   ];
 }
 
 /** Decisions until their release, for prompts of all blocks and of a tenth of them. Comes last, too. */
 function countBytes({ quick }: ScenarioContext, { router, conversations }: RouterFleet): Figure[] {
-  const operations = 64;
+  const operations = quick ? 24 : 64;
   const long = conversations.slice(0, operations);
-  const short = long.map((conversation) => shortened(conversation, Math.floor(BLOCKS / 10)));
+  const short = long.map((conversation) =>
+    shortened(conversation, Math.floor(conversation.seqHashes.length / 10)),
+  );
   const cases: Record<string, (conversation: Conversation) => void> = {
     [DECISIONS.tokens]: (conversation) => router.onError(routeTokens(router, conversation).requestId),
     [DECISIONS.appended]: (conversation) => router.onError(routeAppended(router, conversation).requestId),
@@ -191,12 +194,12 @@ function countBytes({ quick }: ScenarioContext, { router, conversations }: Route
     const bytes = (of: readonly Conversation[]): number =>
       bytesAnOperation(
         { prepare: () => of.forEach(rewind), run: (i) => decide(of[i]!) },
-        { batches: quick ? 15 : 51, operations },
+        { batches: quick ? 7 : 51, operations },
       );
     const [ofLong, ofShort] = [bytes(long), bytes(short)];
     const unit = 'bytes';
     return [
-      { name: `${name}: heap, ${grouped(BLOCKS)} blocks`, value: ofLong, unit },
+      { name: `${name}: heap, ${grouped(long[0]!.seqHashes.length)} blocks`, value: ofLong, unit },
       { name: `${name}: heap, ${short[0]!.seqHashes.length} blocks`, value: ofShort, unit },
       { name: `${name}: heap, long ÷ short`, value: ofLong / ofShort, unit: 'x', target: { atMost: 1.2 } },
     ];

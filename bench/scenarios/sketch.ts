@@ -14,7 +14,7 @@ await runScenario('sketch', async (context) => {
   const { quick, trace, progress } = context;
   const native = nativeSeam();
   const [wasm] = (await referenceSeam()).bloomPaths;
-  const requests = await readRequests(trace, native, { slots: WORKERS, ...(quick ? { most: 200 } : {}) });
+  const requests = await readRequests(trace, native, { slots: WORKERS, ...(quick ? { most: 100 } : {}) });
   const figures = [
     ...raceSpeed(context, native.bloomPaths, wasm!),
     ...(await raceRival(context)),

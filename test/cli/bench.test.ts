@@ -187,9 +187,9 @@ describe('kvidx bench', () => {
     const { checks, figures, notes }: ScenarioReport = JSON.parse(stdout).scenarios[0];
     for (const words of [
       /^all paths give equal bits and answers for 17,000 keys: scalar.*wasm$/,
-      /^never a false negative: 100,000 keys/,
-      /^overlap by sketch ≥ exact overlap for all 1,600 pairs/,
-      /^a frame a request: who follows has each of 200 frames, and all that is resident$/,
+      /^never a false negative: 50,000 keys/,
+      /^overlap by sketch ≥ exact overlap for all 800 pairs/,
+      /^a frame a request: who follows has each of 100 frames, and all that is resident$/,
       /^a worker of 17,000 blocks: who joins knows them all$/,
     ]) {
       expect(checks).toContainEqual(expect.stringMatching(words));
