@@ -79,11 +79,12 @@ describe('the packed package, installed without install scripts', () => {
     expect(JSON.parse(stdout)).toHaveProperty('apc_upper_any_session');
   });
 
-  test('has every addon that its benches load', async () => {
-    const scenarios = ['ingest', 'memory', '--quick', '--json'];
+  test('has every addon that its benches load, and what their page is made of', async () => {
+    const scenarios = ['ingest', 'memory', '--quick', '--json', '--plot', 'figures.html'];
     const { stdout } = await run('npx', ['kvidx', 'bench', ...scenarios], { cwd: app });
     const { scenarios: results } = JSON.parse(stdout);
     expect(results).toHaveLength(2);
+    expect(await readFile(join(app, 'figures.html'), 'utf8')).toContain('@observablehq/plot');
     if (process.platform !== 'linux') return; // memory says there what it cannot count
     for (const { notes } of results) expect(notes).toEqual([]);
   });
