@@ -83,6 +83,7 @@
     const spread = figures.filter(({ low, high }) => low < high);
     const targets = figures.flatMap(({ i, targets }) => targets.map((x) => ({ i, x })));
     const ticks = ticksOf({ scale, domain }, room);
+    // Labels are given as `text`: of a logarithmic axis `tickFormat` leaves some out.
     return Plot.plot({
       width,
       height: rows.length * height + bottom,
