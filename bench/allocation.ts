@@ -5,7 +5,7 @@ import { median } from './statistics.js';
 /** Batches before the first that counts: code that is not optimised yet takes more. */
 const WARM_UP = 32;
 
-const collect = exposedCollector();
+const gc = exposedCollector();
 
 /** What one batch runs; `prepare` runs before each, and is not counted. */
 export interface Allocating {
@@ -50,14 +50,24 @@ function growth({ prepare, run }: Allocating, operations: number): number | unde
   return profiler.stop().statistics.length === 0 ? after - before : undefined;
 }
 
+/** Bytes of the JavaScript heap and of array buffers that are still there when everything unused is given back. */
+export function settledHeapBytes(): number {
+  gc();
+  gc();
+  return allocatedBytes();
+}
+
+/** Collects what is new, which does not touch optimised code. */
+function collect(): void {
+  gc({ type: 'minor' });
+}
+
 function allocatedBytes(): number {
   const { used_heap_size, external_memory } = getHeapStatistics();
   return used_heap_size + external_memory;
 }
 
-/** Collects what is new, which does not touch optimised code. */
-function exposedCollector(): () => void {
+function exposedCollector(): (options?: { type: 'minor' }) => void {
   setFlagsFromString('--expose-gc');
-  const gc = runInNewContext('gc') as (options: { type: 'minor' }) => void;
-  return () => gc({ type: 'minor' });
+  return runInNewContext('gc') as (options?: { type: 'minor' }) => void;
 }

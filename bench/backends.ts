@@ -1,4 +1,5 @@
 import { KvidxError } from '../src/errors.js';
+import { seam } from '../src/native/index.js';
 import { findAddon } from '../src/native/load.js';
 import type { CoreIndex, Seam } from '../src/native/seam.js';
 import { createReferenceSeam } from '../src/reference/index.js';
@@ -24,6 +25,11 @@ export interface BenchAddon {
   createIndex: Seam['createIndex'];
   /** Bytes that the addon has from the allocator (with its headers) and from the system. Absent except on Linux. */
   allocatedBytes?(): number;
+  /** The most that `allocatedBytes` has been since `restartPeak`, at any moment. Absent with it, like the rest. */
+  peakBytes?(): number;
+  restartPeak?(): void;
+  /** How often the addon has asked for memory, ever. */
+  allocations?(): number;
 }
 
 /** The native backend. Throws ERR_KVIDX_NATIVE_LOAD when there is none: nothing could be compared. */
@@ -42,6 +48,11 @@ export function unboundedSeam(): Pick<Seam, 'createIndex'> | undefined {
 }
 
 export { createReferenceSeam as referenceSeam };
+
+/** Every `KvIndex` that this process makes from now on lies in the bench addon's own copy of the core, whose memory is counted. */
+export function countKvIndexes(): void {
+  Object.assign(seam, { createIndex: benchAddon().createIndex });
+}
 
 /** An empty index with slots 0 … slots − 1. */
 export function openIndex(seam: Pick<Seam, 'createIndex'>, slots: number): CoreIndex {

@@ -6,7 +6,8 @@ import type { Requests } from './requests.js';
 
 /** Evictions that are remembered where any are. */
 const EVICTED = 10_000;
-const BYTES_A_BLOCK = { atMost: 32 };
+const TURN_BY_TURN = { atMost: 30 };
+const BOUNDED = { atMost: 32 };
 /** From so many blocks on it is them that cost: what every index has at hand is spread thin enough. */
 const ENOUGH_BLOCKS = 30_000;
 
@@ -15,7 +16,7 @@ export const layouts: Record<string, (requests: Requests, books: Books) => Fleet
   'unbounded slots, turn by turn'(requests, books) {
     const fleet = new Fleet(books.addon, requests, SLOT_MODE.plain);
     for (const request of requests.all) fleet.storeNew(request);
-    books.enterBlocks(fleet, BYTES_A_BLOCK);
+    books.enterBlocks(fleet, TURN_BY_TURN);
     books.enterTotal(fleet);
     for (const request of requests.all) fleet.own(request);
     books.enterOwnership(fleet);
@@ -28,7 +29,7 @@ export const layouts: Record<string, (requests: Requests, books: Books) => Fleet
   'bounded slots, whole prompts'(requests, books) {
     const fleet = new Fleet(books.addon, requests);
     for (const request of requests.all) fleet.store(request);
-    books.enterBlocks(fleet, BYTES_A_BLOCK);
+    books.enterBlocks(fleet, BOUNDED);
     books.enterTotal(fleet);
     for (const request of requests.all.slice(-requests.sessions))
       fleet.pin(request, request.seq.subarray(0, fleet.ask(request)));

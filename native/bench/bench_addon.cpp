@@ -41,6 +41,18 @@ Napi::Value create_flat_table(const Napi::CallbackInfo& info) {
 Napi::Value count_allocated(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<double>(allocated_bytes()));
 }
+
+Napi::Value count_peak(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), static_cast<double>(peak_bytes()));
+}
+
+void start_new_peak(const Napi::CallbackInfo&) {
+  restart_peak();
+}
+
+Napi::Value count_allocations(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), static_cast<double>(allocations()));
+}
 #endif
 
 napi_value init(napi_env env, napi_value exports) {
@@ -52,6 +64,9 @@ napi_value init(napi_env env, napi_value exports) {
     binding::init_index(env, target);
 #if defined(KVIDX_COUNTED_MEMORY)
     export_function<count_allocated>(env, target, "allocatedBytes");
+    export_function<count_peak>(env, target, "peakBytes");
+    export_function<start_new_peak>(env, target, "restartPeak");
+    export_function<count_allocations>(env, target, "allocations");
 #endif
     return exports;
   });

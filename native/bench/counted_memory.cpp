@@ -10,10 +10,18 @@
 
 namespace {
 
-std::atomic<int64_t> taken{0};
+std::atomic<int64_t> taken{0}, peak{0};
+std::atomic<uint64_t> asked{0};
 
 void add(int64_t bytes) {
-  taken.fetch_add(bytes, std::memory_order_relaxed);
+  const int64_t now = taken.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  int64_t highest = peak.load(std::memory_order_relaxed);
+  while (now > highest && !peak.compare_exchange_weak(highest, now, std::memory_order_relaxed)) {
+  }
+}
+
+void ask() {
+  asked.fetch_add(1, std::memory_order_relaxed);
 }
 
 /// Bytes that a block of the heap takes: what may be used of it, and the word of its size.
@@ -30,11 +38,13 @@ int64_t cost(void* p) {
 }
 
 void* counted(void* p) {
+  ask();
   add(cost(p));
   return p;
 }
 
 void* mapped(void* p, size_t bytes) {
+  ask();
   if (p != reinterpret_cast<void*>(-1)) add(static_cast<int64_t>(bytes));
   return p;
 }
@@ -45,6 +55,18 @@ namespace kvidx::bench {
 
 int64_t allocated_bytes() {
   return taken.load(std::memory_order_relaxed);
+}
+
+int64_t peak_bytes() {
+  return peak.load(std::memory_order_relaxed);
+}
+
+void restart_peak() {
+  peak.store(allocated_bytes(), std::memory_order_relaxed);
+}
+
+uint64_t allocations() {
+  return asked.load(std::memory_order_relaxed);
 }
 
 }  // namespace kvidx::bench
@@ -70,6 +92,7 @@ void* __wrap_calloc(size_t n, size_t bytes) {
 }
 
 void* __wrap_realloc(void* p, size_t bytes) {
+  ask();
   const int64_t before = cost(p);
   void* fresh = __real_realloc(p, bytes);
   if (fresh != nullptr || bytes == 0) add(cost(fresh) - before);
@@ -82,7 +105,11 @@ void* __wrap_aligned_alloc(size_t alignment, size_t bytes) {
 
 int __wrap_posix_memalign(void** p, size_t alignment, size_t bytes) {
   const int status = __real_posix_memalign(p, alignment, bytes);
-  if (status == 0) counted(*p);
+  if (status == 0) {
+    counted(*p);
+  } else {
+    ask();
+  }
   return status;
 }
 

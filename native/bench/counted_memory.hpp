@@ -11,5 +11,10 @@ namespace kvidx::bench {
 
 /// Taken and not given back, by all threads.
 int64_t allocated_bytes();
+/// The most that this has been since the last call of restart_peak().
+int64_t peak_bytes();
+void restart_peak();
+/// How often memory was asked for, ever: whether it was had or not.
+uint64_t allocations();
 
 }  // namespace kvidx::bench

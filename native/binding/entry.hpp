@@ -69,6 +69,25 @@ napi_value function_entry(napi_env env, napi_callback_info raw) {
   });
 }
 
+/// The arguments of a call. Napi::CallbackInfo asks for memory in each call that has more than six of them.
+class Arguments {
+ public:
+  Arguments(napi_env env, napi_callback_info raw) : env_(env) {
+    size_t n = kMost;  // places behind those that the call gives become undefined
+    if (napi_get_cb_info(env, raw, &n, values_, nullptr, &data_) != napi_ok) throw Napi::Error::New(env);
+  }
+  Napi::Env Env() const { return env_; }
+  void* Data() const { return data_; }
+  Napi::Value operator[](size_t i) const { return {env_, values_[i]}; }
+
+ private:
+  static constexpr size_t kMost = 10;
+
+  napi_env env_;
+  void* data_ = nullptr;
+  napi_value values_[kMost];
+};
+
 /// A property of the exports: `Fn(const Napi::CallbackInfo&)`.
 template <auto Fn>
 void export_function(Napi::Env env, Napi::Object exports, const char* name) {
@@ -82,7 +101,8 @@ void export_function(Napi::Env env, Napi::Object exports, const char* name) {
 template <class T, auto Fn>
 napi_value method_entry(napi_env env, napi_callback_info raw) {
   return guarded(env, [&] {
-    const Napi::CallbackInfo info(env, raw);
+    constexpr bool kMany = std::is_invocable_v<decltype(Fn), T&, const Arguments&>;
+    const std::conditional_t<kMany, Arguments, Napi::CallbackInfo> info(env, raw);
     return call(Fn, **static_cast<std::shared_ptr<T>*>(info.Data()), info);
   });
 }
@@ -93,7 +113,7 @@ struct Method {
   napi_callback entry;
 };
 
-/// `Fn(T&, const Napi::CallbackInfo&)`.
+/// `Fn(T&, const Napi::CallbackInfo&)`, or `Fn(T&, const Arguments&)`.
 template <class T, auto Fn>
 constexpr Method<T> method(const char* name) {
   return {name, method_entry<T, Fn>};

@@ -256,10 +256,10 @@ void fair_within(IndexObject& self, Info info) {
   index.fair_within(seq, lengths, output<double>(info[2], lengths.size(), "out"));
 }
 
-void lookup_tokens(IndexObject& self, Info info) {
+void lookup_tokens(IndexObject& self, const Arguments& info) {
   const ExtraKeys extra =
       extra_keys(info[3]);  // first, since reading an object's members may run a program's code
-  const Index& index = open(self, info);
+  const Index& index = self.open(info.Env());
   const auto tokens = input<Token>(info[0], "tokens");
   const uint32_t size = block_size(info[1]);
   const auto seq = output<SeqHash>(info[6], tokens.size() / size, "seqOut");
