@@ -13,7 +13,7 @@ const PROMPT_BLOCKS = 1000;
 
 /** What a frame costs its publisher, and a router that joins. In memory: the way to another machine adds to it. */
 export async function measureJoins(context: ScenarioContext): Promise<Figure[]> {
-  const [few, many] = context.quick ? [3, 2] : [200, 30];
+  const [few, many] = context.quick ? [3, 2] : [60, 10];
   return [
     ...(await measureWorker(context, 17_000, few)),
     ...(await measureWorker(context, context.quick ? 50_000 : 1_000_000, many)),

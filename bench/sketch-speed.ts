@@ -34,11 +34,11 @@ export function raceSpeed(context: ScenarioContext, native: readonly BloomPath[]
     agree([...native, wasm], keys, others),
   );
   progress(`building and asking, ${grouped(keys.length)} keys`);
-  const figures = raceBuildAndTest([...native, wasm], keys, times(10), VECTOR_TARGETS);
+  const figures = raceBuildAndTest([...native, wasm], keys, times(5), VECTOR_TARGETS);
 
   const many = random.hashes(quick ? 50_000 : 1_000_000);
   progress(`building and asking, ${grouped(many.length)} keys`);
-  figures.push(...raceBuildAndTest(native, many, times(5)));
+  figures.push(...raceBuildAndTest(native, many, times(3)));
 
   progress('leading blocks of a request');
   figures.push(...raceLeading(context, native, random));
@@ -146,7 +146,7 @@ function raceLeading(
       },
     };
   }
-  const race = new Race(rivals, quick ? { rounds: 2, roundMs: 5, samples: 16 } : { rounds: 10, roundMs: 60 });
+  const race = new Race(rivals, quick ? { rounds: 2, roundMs: 5, samples: 16 } : { rounds: 5, roundMs: 60 });
   return paths.flatMap(({ isa }): Figure[] => [
     race.time(`${isa} held`, `leading, ${isa}: all of a request is held`, 'ns/key'),
     race.time(`${isa} cold`, `leading, ${isa}: nothing is, cold filters`, 'ns/call'),
@@ -161,7 +161,7 @@ export async function raceRival({ quick, check, note, progress }: ScenarioContex
     return [];
   }
   progress('against bloom-filters');
-  const keys = new Random(37).hashes(quick ? 100 : RIVAL_KEYS);
+  const keys = new Random(37).hashes(quick ? 200 : RIVAL_KEYS);
   const texts = Array.from(keys, String);
   const answers = new Uint8Array(keys.length);
   const builtRival = (): RivalFilter => {
@@ -191,7 +191,7 @@ export async function raceRival({ quick, check, note, progress }: ScenarioContex
       },
       ours: { operations, run: () => BloomFilter.of(keys, TARGET_FPP).test(keys, answers) },
     },
-    quick ? { rounds: 1, roundMs: 5, samples: 4 } : { rounds: 3, roundMs: 60 },
+    quick ? { rounds: 1, roundMs: 5, samples: 2 } : { rounds: 3, roundMs: 60 },
   );
   const size = `${grouped(keys.length)} keys`;
   return [

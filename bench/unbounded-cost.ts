@@ -38,7 +38,7 @@ export function raceWithoutBounds(
     shared: 500,
   });
   const calls = turnByTurn(prompts);
-  const { withNs, withoutNs, withBounds, without } = buildBoth(native, bare, prompts, calls, quick ? 1 : 7);
+  const { withNs, withoutNs, withBounds, without } = buildBoth(native, bare, prompts, calls, quick ? 1 : 3);
 
   const out = new Uint32Array(SLOTS);
   const bareOut = new Uint32Array(SLOTS);
@@ -58,7 +58,7 @@ export function raceWithoutBounds(
         baseline: true,
       },
     },
-    { rounds: quick ? 2 : 10, roundMs: quick ? 20 : 200 },
+    { rounds: quick ? 2 : 5, roundMs: quick ? 20 : 200 },
   );
   withBounds.close();
   without.close();

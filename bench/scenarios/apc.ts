@@ -7,12 +7,15 @@ import { counted } from '../../src/text.js';
 import { BlockSizeCheck } from '../../src/trace/block-size.js';
 import { TraceReader } from '../../src/trace/trace-reader.js';
 import { nativeSeam } from '../backends.js';
+import type { Target } from '../figures.js';
 import { runScenario } from '../harness.js';
 import type { PlainOutput } from '../plain-apc.js';
 import { elapsedNs, ratioOf, timesFigure } from '../race.js';
 
 const KVIDX = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
 const PLAIN = fileURLToPath(new URL('../plain-apc.js', import.meta.url));
+/** Blocks named from which targets are held: in a small trace starting takes longer than counting. */
+const ENOUGH_BLOCKS = 1_000_000;
 const CURVE = '1000,2000,5000,10000,20000,50000,100000';
 
 await runScenario('apc', async ({ quick, trace, progress, check, note }) => {
@@ -56,26 +59,27 @@ await runScenario('apc', async ({ quick, trace, progress, check, note }) => {
     }
     countingNs.kvidx.push(elapsedNs(() => count(seam, requests)) / blocks);
   }
+  const held = (target: Target) => (blocks >= ENOUGH_BLOCKS ? { target } : {});
   return [
     {
       name: 'whole command: plain JavaScript ÷ kvidx',
       unit: 'x',
       ...ratioOf(wholeMs.plain, wholeMs.kvidx),
-      target: { atLeast: 2.5 },
+      ...held({ atLeast: 2.5 }),
       better: 'higher',
     },
     {
       name: 'counting: plain JavaScript ÷ kvidx',
       unit: 'x',
       ...ratioOf(countingNs.plain, countingNs.kvidx),
-      target: { atLeast: 8 },
+      ...held({ atLeast: 8 }),
       better: 'higher',
     },
     {
       name: 'whole command: with --curve ÷ without',
       unit: 'x',
       ...ratioOf(wholeMs.curve, wholeMs.kvidx),
-      target: { atMost: 1.15 },
+      ...held({ atMost: 1.15 }),
       better: 'lower',
     },
     timesFigure('whole command: kvidx', 'ms', wholeMs.kvidx, 'lower'),

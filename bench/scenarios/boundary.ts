@@ -88,7 +88,7 @@ await runScenario('boundary', ({ quick, check }) => {
         },
       },
     },
-    { rounds: quick ? 2 : 10, roundMs: quick ? 15 : 150 },
+    { rounds: quick ? 2 : 5, roundMs: quick ? 15 : 150 },
   );
   return [
     race.time('javascript', 'an empty JavaScript call', 'ns/call'),

@@ -96,7 +96,7 @@ function raceFollowers(
         },
       },
     },
-    { rounds: quick ? 2 : 7, roundMs: quick ? 10 : 200, samples: 3 },
+    { rounds: quick ? 2 : 4, roundMs: quick ? 10 : 200, samples: 3 },
   );
   return [
     race.rate('kvidx', `${dialect}: decode and apply`, 'blocks/s'),

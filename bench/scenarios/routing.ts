@@ -124,7 +124,7 @@ function raceDecisions({ quick }: ScenarioContext, fleet: RouterFleet): Figure[]
       ),
       scoring: scoring(policy, candidatesOf(fleet, policy.counts)),
     },
-    quick ? { rounds: 2, roundMs: 8, samples: 16 } : { rounds: 10, roundMs: 200 },
+    quick ? { rounds: 2, roundMs: 8, samples: 16 } : { rounds: 4, roundMs: 200 },
   );
 
   const decision = (whole: keyof typeof DECISIONS, parts: readonly Part[]): Figure[] => [
@@ -169,7 +169,7 @@ function raceOthers({ quick }: ScenarioContext, fleet: RouterFleet): Figure[] {
       [unified]: score(unified),
       hooks: living(fleet),
     },
-    quick ? { rounds: 2, roundMs: 8, samples: 16 } : { rounds: 6, roundMs: 150 },
+    quick ? { rounds: 2, roundMs: 8, samples: 16 } : { rounds: 3, roundMs: 150 },
   );
   return [
     ...POLICIES.map((spec) => ({ ...race.time(spec, `scoring, ${spec}`, 'µs'), target: SCORING })),
