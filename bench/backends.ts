@@ -13,6 +13,14 @@ export interface FlatTable {
   bytes(): number;
 }
 
+/** Copies of prompts, each somewhere else in memory: what a query cannot do without is one of these `compare`. */
+export interface ColdCopies {
+  /** Copies it; the first one is number 0. */
+  add(seq: BigUint64Array): void;
+  /** out: `Uint32Array[1]`, the number of a copy; then the request's blocks where the copy equals it, else 0. */
+  compare(request: BigUint64Array, out: Uint32Array): void;
+}
+
 export interface BenchAddon {
   /** Does nothing. */
   emptyCall(): void;
@@ -21,6 +29,7 @@ export interface BenchAddon {
   /** A copy of `seq` in memory of its own. */
   freshArray(seq: BigUint64Array): BigUint64Array;
   createFlatTable(): FlatTable;
+  createColdCopies(): ColdCopies;
   /** An index of the addon's own copy of the core, whose memory `allocatedBytes` counts. */
   createIndex: Seam['createIndex'];
   /** Bytes that the addon has from the allocator (with its headers) and from the system. Absent except on Linux. */

@@ -28,13 +28,20 @@ export const catalogue: readonly CatalogueEntry[] = [
     replaysTrace: true,
   },
   {
+    name: 'exclusive',
+    description:
+      'exclusive and fair overlap against plain overlap, and on a run that a thousand sessions own',
+    file: new URL('./scenarios/exclusive.js', import.meta.url),
+  },
+  {
     name: 'hash',
     description: 'tokens to seq hashes: native against xxhash-wasm; appending to a session',
     file: new URL('./scenarios/hash.js', import.meta.url),
   },
   {
     name: 'index',
-    description: 'overlaps, stores and memory of the index against a flat hash table and the Map twin',
+    description:
+      'overlaps, stores and memory of the index: against a flat hash table, the Map twin and a cold memcmp',
     file: new URL('./scenarios/index-against-rivals.js', import.meta.url),
   },
   {

@@ -42,12 +42,13 @@ export function raceCrowdedRun({ quick, check }: ScenarioContext, native: Seam):
   index.close();
   const name = `a run of ${counted(sessions, 'owner')} and ${SLOTS} holders`;
   return [
-    { name: `${name}: fair ÷ overlap`, unit: 'x', ...race.ratio('fair', 'overlap') },
+    { name: `${name}: fair ÷ overlap`, unit: 'x', ...race.ratio('fair', 'overlap'), better: 'lower' },
     {
       name: `${name}: exclusive (m = ${MAX_OWNERS}) ÷ overlap`,
       unit: 'x',
       ...race.ratio('exclusive', 'overlap'),
+      better: 'lower',
     },
-    { name: `${name}: overlap`, value: race.medianNs('overlap') / 1000, unit: 'µs/query' },
+    race.time('overlap', `${name}: overlap`, 'µs/query'),
   ];
 }

@@ -7,6 +7,8 @@ import { counted } from './text.js';
  * Cost: a good typed array passes in some 10 ns; a plain array of token ids is copied, a check each.
  */
 
+/** An ArrayBuffer of so many u32 can be had on every version of Node. */
+const MAX_ANSWERS = 2 ** 29;
 const MAX_TOKEN = 0xffff_ffff;
 const MIN_HASH = -(2n ** 63n);
 const MAX_HASH = 2n ** 64n - 1n;
@@ -50,6 +52,26 @@ export function checkHashes(hashes: unknown, what = 'hashes'): BigUint64Array {
   if (!types.isBigUint64Array(hashes)) throw invalidArgType(what, 'a BigUint64Array', hashes);
   checkBuffer(hashes, what);
   return hashes;
+}
+
+/**
+ * A list of hashes of several requests, as a new array of the same (aliased) `BigUint64Array`s. Throws
+ * ERR_KVIDX_INVALID_ARG_TYPE, naming the index.
+ */
+export function checkHashLists(lists: unknown, what: string): BigUint64Array[] {
+  if (!Array.isArray(lists)) throw invalidArgType(what, 'an array of BigUint64Array', lists);
+  const read: unknown[] = Array.from(lists); // a getter among them may detach what was checked before it
+  for (let i = 0; i < read.length; i++) checkHashes(read[i], `${what}[${i}]`);
+  return read as BigUint64Array[];
+}
+
+/** How many answers so many requests have, `each` of them. Throws ERR_KVIDX_OUT_OF_RANGE: more than an array can have. */
+export function checkAnswers(requests: number, each: number): number {
+  const answers = requests * each;
+  if (answers > MAX_ANSWERS) {
+    throw outOfRange('requests', `so few that there are at most ${MAX_ANSWERS} answers`, answers);
+  }
+  return answers;
 }
 
 /** A `Uint32Array[n]`, answered as it is (aliased). Throws ERR_KVIDX_INVALID_ARG_TYPE. */

@@ -1,6 +1,14 @@
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { checkChoice, checkHash, checkHashes, checkInteger, checkOut, checkTokens } from '../src/validate.js';
+import {
+  checkAnswers,
+  checkChoice,
+  checkHash,
+  checkHashes,
+  checkInteger,
+  checkOut,
+  checkTokens,
+} from '../src/validate.js';
 
 const TYPE = 'ERR_KVIDX_INVALID_ARG_TYPE';
 const RANGE = 'ERR_KVIDX_OUT_OF_RANGE';
@@ -47,6 +55,14 @@ describe('checkHashes', () => {
     ['a shared array', new BigUint64Array(new SharedArrayBuffer(8))],
   ])('refuses %s', (_, hashes) => {
     expectError(() => checkHashes(hashes, 'seq'), TYPE, 'seq');
+  });
+});
+
+describe('checkAnswers', () => {
+  it('refuses more answers than an array can have', () => {
+    expect(checkAnswers(2 ** 20, 2 ** 9)).toBe(2 ** 29);
+    expect(checkAnswers(0, 2 ** 32)).toBe(0);
+    expectError(() => checkAnswers(2 ** 20, 2 ** 9 + 1), RANGE, 'requests');
   });
 });
 

@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "bench/boundary.hpp"
+#include "bench/cold_copies.hpp"
 #include "bench/counted_memory.hpp"
 #include "bench/flat_table.hpp"
 #include "binding/entry.hpp"
@@ -37,6 +38,23 @@ Napi::Value create_flat_table(const Napi::CallbackInfo& info) {
                 });
 }
 
+void add_copy(ColdCopies& self, const Napi::CallbackInfo& info) {
+  self.add(input<SeqHash>(info[0], "seq"));
+}
+
+void compare(ColdCopies& self, const Napi::CallbackInfo& info) {
+  const auto request = input<SeqHash>(info[0], "request");
+  if (!self.compare(request, output<uint32_t>(info[1], 1, "out"))) fail_range(info.Env(), "no such copy");
+}
+
+Napi::Value create_cold_copies(const Napi::CallbackInfo& info) {
+  return expose(info.Env(), std::make_shared<ColdCopies>(),
+                {
+                    method<ColdCopies, add_copy>("add"),
+                    method<ColdCopies, compare>("compare"),
+                });
+}
+
 #if defined(KVIDX_COUNTED_MEMORY)
 Napi::Value count_allocated(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<double>(allocated_bytes()));
@@ -61,6 +79,7 @@ napi_value init(napi_env env, napi_value exports) {
     target.Set("seamVersion", binding::kSeamVersion);
     export_function<create_flat_table>(env, target, "createFlatTable");
     init_boundary(env, target);
+    export_function<create_cold_copies>(env, target, "createColdCopies");
     binding::init_index(env, target);
 #if defined(KVIDX_COUNTED_MEMORY)
     export_function<count_allocated>(env, target, "allocatedBytes");

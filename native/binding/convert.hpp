@@ -84,6 +84,28 @@ std::span<const T> input(Napi::Value value, const char* what) {
   return array<T>(value, what);
 }
 
+/// The memory of each typed array in a list; kept between calls, so that these do not allocate.
+template <class T>
+struct InputList {
+  std::vector<std::span<const T>> spans;
+  std::vector<napi_value> elements;
+
+  void read(Napi::Value value, const char* what) {
+    uint32_t length;
+    if (napi_get_array_length(value.Env(), value, &length) != napi_ok) {
+      fail_type(value.Env(), std::string(what) + " must be an array");
+    }
+    elements.resize(length);
+    spans.resize(length);
+    // All of them first: a getter among them may take the memory of another away.
+    for (uint32_t k = 0; k < length; ++k) {
+      if (napi_get_element(value.Env(), value, k, &elements[k]) != napi_ok)
+        throw Napi::Error::New(value.Env());
+    }
+    for (uint32_t k = 0; k < length; ++k) spans[k] = input<T>({value.Env(), elements[k]}, what);
+  }
+};
+
 /// An array that the call fills: exactly `length` elements.
 template <class T>
 std::span<T> output(Napi::Value value, size_t length, const char* what) {

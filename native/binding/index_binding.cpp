@@ -219,6 +219,15 @@ void overlap(IndexObject& self, Info info) {
   index.overlap(seq, mode(info[1]), output<uint32_t>(info[2], index.slot_count(), "out"));
 }
 
+void overlap_many(IndexObject& self, Info info) {
+  InputList<SeqHash> requests = std::exchange(self.requests(), {});
+  requests.read(info[0], "requests");
+  const Index& index = open(self, info);
+  index.overlap_many(requests.spans, mode(info[1]),
+                     output<uint32_t>(info[2], requests.spans.size() * index.slot_count(), "out"));
+  self.requests() = std::move(requests);
+}
+
 void exclusive_overlap(IndexObject& self, Info info) {
   const Index& index = open(self, info);
   const auto seq = input<SeqHash>(info[1], "seq");
@@ -270,9 +279,12 @@ void lookup_tokens(IndexObject& self, const Arguments& info) {
   const uint32_t max_owners = integer(info[5], "maxOwners", 1);
 
   seq_hashes(tokens, size, SeqHash{u64(info[2], "root")}, extra, seq);
-  index.overlap(seq, Mode::kPrefix, resident);
-  if (exclusive) index.exclusive_overlap(session, seq, Mode::kPrefix, max_owners, *exclusive);
-  if (fair) index.fair_overlap(seq, *fair);
+  // Hashes chained here: equal ones stand behind equal chains.
+  index.overlap(seq, Mode::kPrefix, resident, Equal::kLast);
+  if (exclusive) {
+    index.exclusive_overlap(session, seq, Mode::kPrefix, max_owners, *exclusive, Equal::kLast);
+  }
+  if (fair) index.fair_overlap(seq, *fair, Equal::kLast);
 }
 
 Napi::Value contains(IndexObject& self, Info info) {
@@ -379,6 +391,7 @@ Napi::Value create_index(Info info) {
                                  method<IndexObject, end_idle_sessions>("endIdleSessions"),
                                  method<IndexObject, session_numbers>("sessionNumbers"),
                                  method<IndexObject, overlap>("overlap"),
+                                 method<IndexObject, overlap_many>("overlapMany"),
                                  method<IndexObject, exclusive_overlap>("exclusiveOverlap"),
                                  method<IndexObject, fair_overlap>("fairOverlap"),
                                  method<IndexObject, exclusive_within>("exclusiveWithin"),

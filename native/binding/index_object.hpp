@@ -44,6 +44,8 @@ class IndexObject : public std::enable_shared_from_this<IndexObject> {
     memory_.tell(index_->reserved_bytes());
     return *index_;
   }
+  /// Room for the requests of a call. Who uses it takes it away meanwhile: reading a list may run code that calls again.
+  InputList<SeqHash>& requests() { return requests_; }
   void close() {
     index_.reset();
     memory_.tell(0);
@@ -52,6 +54,7 @@ class IndexObject : public std::enable_shared_from_this<IndexObject> {
  private:
   ToldMemory memory_;
   std::optional<Index> index_;
+  InputList<SeqHash> requests_;
 };
 
 /// names_binding.cpp: CoreIndex.createEngineNames.

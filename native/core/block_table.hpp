@@ -54,6 +54,24 @@ class BlockTable {
     return {};
   }
 
+  /// As find, without a look at the run: h lies there if it lies anywhere, but for one in billions that does not.
+  BlockRef guess(SeqHash h) const {
+    const uint64_t m = mix(h);
+    const Segment& s = segment(m);
+    if (s.count == 0) return {};
+    uint32_t b = home(home_bits(m), s.buckets_n);
+    for (uint32_t walked = 0; walked < s.buckets_n; ++walked) {
+      const Bucket& bucket = s.buckets[b];
+      for (uint64_t c = candidates(bucket, tag(m)); c != 0; c &= c - 1) {
+        const uint64_t e = bucket.entries[static_cast<uint32_t>(std::countr_zero(c)) / 8];
+        if ((e & kHomeMask) == home_bits(m)) return ref_of(e);
+      }
+      if (overflow(bucket) == 0) break;
+      b = next(b, s.buckets_n);
+    }
+    return {};
+  }
+
   /// Inserts h unless it is there; answers the entry that was there. The run's block must already be written.
   BlockRef find_or_insert(RunSlab& runs, SeqHash h, BlockRef fresh) {
     const BlockRef known = find(runs, h);

@@ -44,6 +44,7 @@
 #include "core/prefix_weights.hpp"
 #include "core/run.hpp"
 #include "core/run_side.hpp"
+#include "core/stretches.hpp"
 #include "core/types.hpp"
 
 namespace kvidx {
@@ -196,11 +197,13 @@ class Index {
 
   // Queries; `out` has slot_count() places
   // ------------------------------------------------------------------------
-  void overlap(SeqSpan seq, Mode, std::span<uint32_t> out) const;
-  void exclusive_overlap(uint32_t session, SeqSpan seq, Mode, uint32_t max_owners,
-                         std::span<uint32_t> out) const;
+  void overlap(SeqSpan seq, Mode, std::span<uint32_t> out, Equal = Equal::kEach) const;
+  /// Row k of `out`, slot_count() places each, is what overlap says of request k.
+  void overlap_many(std::span<const SeqSpan> requests, Mode, std::span<uint32_t> out) const;
+  void exclusive_overlap(uint32_t session, SeqSpan seq, Mode, uint32_t max_owners, std::span<uint32_t> out,
+                         Equal = Equal::kEach) const;
   /// In units of 2^-20 block.
-  void fair_overlap(SeqSpan seq, std::span<double> out) const;
+  void fair_overlap(SeqSpan seq, std::span<double> out, Equal = Equal::kEach) const;
   /// What the overlaps would count of the first lengths[w] blocks where all are resident; out[w]. No length is beyond seq.
   void exclusive_within(uint32_t session, SeqSpan seq, uint32_t max_owners, std::span<const uint32_t> lengths,
                         std::span<uint32_t> out) const;
@@ -220,7 +223,7 @@ class Index {
 
   /// Leading blocks of seq that are known, as stretches: calls fn(Stretch, Run) until one is missing.
   template <class Fn>
-  void each_known_stretch(SeqSpan seq, Fn&& fn) const;
+  void each_known_stretch(SeqSpan seq, Fn&& fn, Equal = Equal::kEach) const;
 
   // Whole index
   // ---------------------------------------------------------------------------------------------------
@@ -392,12 +395,13 @@ class Index {
 
   // query.cpp
   template <class Out, class Weigh>
-  void weighted_overlap(SeqSpan seq, Mode mode, Weigh&& weigh, std::span<Out> out) const;
+  void weighted_overlap(SeqSpan seq, Mode mode, Weigh&& weigh, std::span<Out> out, Equal) const;
   template <class Out, class Weigh>
   void weighted_within(SeqSpan seq, std::span<const uint32_t> lengths, Weigh&& weigh,
                        std::span<Out> out) const;
   template <class Fn>
   void each_stretch_skipping(SeqSpan seq, Fn&& fn) const;
+  static bool count_leading(const Run& run, const Stretch& s, std::span<uint32_t> out);
   template <class Weigh>
   static void weigh_stretch(const Run& run, const Stretch& s, Weigh&& weigh, PrefixWeights& weights);
 
@@ -415,7 +419,12 @@ class Index {
   // restore.cpp
   struct Loader;
 
+  // query_many.cpp
+  struct Flight;
+  bool advance(Flight& flight) const;
+
   uint32_t match(const Run& run, Pos at, SeqSpan rest) const;
+  uint32_t match_last(const Run& run, Pos at, SeqSpan rest, Pos leaves) const;
 
   IndexOptions options_;
   RunSlab runs_;
@@ -482,23 +491,43 @@ void Index::each_held(const Run& run, uint32_t slot, Range range, Fn&& fn) {
   }
 }
 
+/// As match, where equal hashes mean equal chains before them (Equal::kLast): one line instead of all, unless the request
+/// leaves the run at some other place than `leaves`.
+inline uint32_t Index::match_last(const Run& run, Pos at, SeqSpan rest, Pos leaves) const {
+  const uint32_t n =
+      static_cast<uint32_t>(std::min<uint64_t>(rest.size(), static_cast<uint64_t>(run.end - at)));
+  const SeqHash* blocks = run.blocks + at;
+  if (blocks[n - 1] == rest[n - 1]) return n;
+  if (leaves > at && leaves < at + n) {
+    const auto k = static_cast<uint32_t>(leaves - at);
+    if (blocks[k] != rest[k] && blocks[k - 1] == rest[k - 1]) return k;
+  }
+  return match(run, at, rest);
+}
+
 template <class Fn>
-void Index::each_known_stretch(SeqSpan seq, Fn&& fn) const {
+void Index::each_known_stretch(SeqSpan seq, Fn&& fn, Equal equal) const {
+  Scout scout(table_, runs_, seq);
   for (uint64_t i = 0; i < seq.size();) {
-    const BlockRef ref = table_.find(runs_, seq[i]);
+    BlockRef ref = scout.find(i);
+    if (!ref.found()) ref = table_.find(runs_, seq[i]);
     if (!ref.found()) return;
     const Run& run = runs_[ref.run];
+    scout.look_ahead(i, static_cast<uint32_t>(run.end - ref.at));
     // Where others' holdings end in a run, requests leave it: what comes behind the boilerplate is looked for while the
     // boilerplate is compared.
+    Pos leaves = run.end;
     if (const auto holders = run.holders.view(); !holders.empty()) {
-      const Pos leaves = holders[holders.size() / 2].end;
+      leaves = holders[holders.size() / 2].end;
       if (leaves > ref.at && leaves < run.end && i + leaves - ref.at < seq.size()) {
         table_.prefetch(seq[i + leaves - ref.at]);
       }
     }
-    const Stretch s{i, match(run, ref.at, seq.subspan(i)), ref.run, ref.at};
-    if (!fn(s, run)) return;
-    i += s.n;
+    const SeqSpan rest = seq.subspan(i);
+    const uint32_t n =
+        equal == Equal::kEach ? match(run, ref.at, rest) : match_last(run, ref.at, rest, leaves);
+    if (!fn(Stretch{i, n, ref.run, ref.at}, run)) return;
+    i += n;
   }
 }
 

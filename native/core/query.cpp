@@ -25,19 +25,11 @@ void Index::each_stretch_skipping(SeqSpan seq, Fn&& fn) const {
   }
 }
 
-void Index::overlap(SeqSpan seq, Mode mode, std::span<uint32_t> out) const {
+void Index::overlap(SeqSpan seq, Mode mode, std::span<uint32_t> out, Equal equal) const {
   std::fill(out.begin(), out.end(), 0u);
   if (mode == Mode::kPrefix) {
-    each_known_stretch(seq, [&](const Stretch& s, const Run& run) {
-      bool somebody_goes_on = false;
-      for (const Interval& v : run.holders.view()) {
-        if (out[v.id] != s.i || s.at < v.begin || v.end <= s.at) continue;
-        const Pos reached = std::min(v.end, s.end());
-        out[v.id] += static_cast<uint32_t>(reached - s.at);
-        somebody_goes_on |= reached == s.end();
-      }
-      return somebody_goes_on;
-    });
+    each_known_stretch(
+        seq, [&](const Stretch& s, const Run& run) { return count_leading(run, s, out); }, equal);
     return;
   }
   each_stretch_skipping(seq, [&](const Stretch& s, const Run& run) {
@@ -46,6 +38,18 @@ void Index::overlap(SeqSpan seq, Mode mode, std::span<uint32_t> out) const {
       if (shared > 0) out[v.id] += static_cast<uint32_t>(shared);
     }
   });
+}
+
+/// Adds the next stretch to the slots that hold all before it; false when none of them holds all of it.
+bool Index::count_leading(const Run& run, const Stretch& s, std::span<uint32_t> out) {
+  bool somebody_goes_on = false;
+  for (const Interval& v : run.holders.view()) {
+    if (out[v.id] != s.i || s.at < v.begin || v.end <= s.at) continue;
+    const Pos reached = std::min(v.end, s.end());
+    out[v.id] += static_cast<uint32_t>(reached - s.at);
+    somebody_goes_on |= reached == s.end();
+  }
+  return somebody_goes_on;
 }
 
 /// Adds what the blocks of a stretch weigh, from the run's owner steps. Always inlined, or `weights` would lie in memory.
@@ -61,7 +65,7 @@ template <class Weigh>
 
 /// out[slot] = Σ weight of the blocks that `overlap` counts for the slot.
 template <class Out, class Weigh>
-void Index::weighted_overlap(SeqSpan seq, Mode mode, Weigh&& weigh, std::span<Out> out) const {
+void Index::weighted_overlap(SeqSpan seq, Mode mode, Weigh&& weigh, std::span<Out> out, Equal equal) const {
   std::fill(out.begin(), out.end(), Out{0});
   // Most holders have the whole stretch: its sum is there already.
   const auto add = [&](uint32_t slot, const Stretch& s, const PrefixWeights& weights, Pos begin, Pos end) {
@@ -72,7 +76,7 @@ void Index::weighted_overlap(SeqSpan seq, Mode mode, Weigh&& weigh, std::span<Ou
   };
   if (mode == Mode::kPrefix) {
     lead_.assign(out.size(), 0);
-    each_known_stretch(seq, [&](const Stretch& s, const Run& run) {
+    const auto add_stretch = [&](const Stretch& s, const Run& run) {
       PrefixWeights weights(pieces_, s.i);
       weigh_stretch(run, s, weigh, weights);
       bool somebody_goes_on = false;
@@ -84,7 +88,8 @@ void Index::weighted_overlap(SeqSpan seq, Mode mode, Weigh&& weigh, std::span<Ou
         somebody_goes_on |= reached == s.end();
       }
       return somebody_goes_on;
-    });
+    };
+    each_known_stretch(seq, add_stretch, equal);
     return;
   }
   each_stretch_skipping(seq, [&](const Stretch& s, const Run& run) {
@@ -134,12 +139,13 @@ constexpr auto fair_share = [](uint32_t count, uint32_t) {
 }  // namespace
 
 void Index::exclusive_overlap(uint32_t session, SeqSpan seq, Mode mode, uint32_t max_owners,
-                              std::span<uint32_t> out) const {
-  weighing_exclusive(session, max_owners, [&](auto weigh) { weighted_overlap(seq, mode, weigh, out); });
+                              std::span<uint32_t> out, Equal equal) const {
+  weighing_exclusive(session, max_owners,
+                     [&](auto weigh) { weighted_overlap(seq, mode, weigh, out, equal); });
 }
 
-void Index::fair_overlap(SeqSpan seq, std::span<double> out) const {
-  weighted_overlap(seq, Mode::kPrefix, fair_share, out);
+void Index::fair_overlap(SeqSpan seq, std::span<double> out, Equal equal) const {
+  weighted_overlap(seq, Mode::kPrefix, fair_share, out, equal);
 }
 
 void Index::exclusive_within(uint32_t session, SeqSpan seq, uint32_t max_owners,

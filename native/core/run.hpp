@@ -89,7 +89,8 @@ class RunSlab {
   const Run& operator[](uint32_t id) const { return pages_[id / kPage][id % kPage]; }
   /// Reads the block without waiting for the run.
   SeqHash hash(BlockRef ref) const { return blocks_[ref.run][ref.at]; }
-  void prefetch(uint32_t id) const { __builtin_prefetch(&(*this)[id]); }
+  /// Always inlined, or the compiler drops the call, which has no result.
+  [[gnu::always_inline]] inline void prefetch(uint32_t id) const { __builtin_prefetch(&(*this)[id]); }
   void set_blocks(uint32_t id, SeqHash* blocks) { (*this)[id].blocks = blocks_[id] = blocks; }
 
   /// Numbers below this were in use at some time.

@@ -38,6 +38,16 @@ void FuzzBody::query(const Path& seq, uint32_t session) {
       x.overlap(seq, mode, out);
       return answer(out);
     });
+    // More of them than are under way at once, each another part of the request. No bytes of the source, as below.
+    std::vector<SeqSpan> requests;
+    for (uint64_t k = 0; k < 20; ++k) {
+      requests.push_back(SeqSpan(seq).subspan(mixed(operations_ + k) % (seq.size() + 1)));
+    }
+    ask(what(mode == Mode::kPrefix ? "overlap_many" : "overlap_many (set)"), [&](auto& x) {
+      std::vector<uint32_t> out(requests.size() * x.slot_count(), 77);
+      x.overlap_many(requests, mode, out);
+      return answer(out);
+    });
     ask(what(mode == Mode::kPrefix ? "exclusive_overlap" : "exclusive_overlap (set)"), [&](auto& x) {
       std::vector<uint32_t> out(x.slot_count(), 77);
       x.exclusive_overlap(session, seq, mode, max_owners, out);

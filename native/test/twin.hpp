@@ -52,6 +52,7 @@ class Twin {
   void overlap(SeqSpan seq, Mode, std::span<uint32_t> out) const;
   void exclusive_overlap(uint32_t session, SeqSpan seq, Mode, uint32_t max_owners,
                          std::span<uint32_t> out) const;
+  void overlap_many(std::span<const SeqSpan> requests, Mode, std::span<uint32_t> out) const;
   void fair_overlap(SeqSpan seq, std::span<double> out) const;
   void exclusive_within(uint32_t session, SeqSpan seq, uint32_t max_owners, std::span<const uint32_t> lengths,
                         std::span<uint32_t> out) const;

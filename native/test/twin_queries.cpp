@@ -57,6 +57,12 @@ void Twin::overlap(SeqSpan seq, Mode mode, std::span<uint32_t> out) const {
       seq, mode, [](SeqHash) { return 1u; }, out);
 }
 
+void Twin::overlap_many(std::span<const SeqSpan> requests, Mode mode, std::span<uint32_t> out) const {
+  for (size_t k = 0; k < requests.size(); ++k) {
+    overlap(requests[k], mode, out.subspan(k * slot_count(), slot_count()));
+  }
+}
+
 void Twin::exclusive_overlap(uint32_t session, SeqSpan seq, Mode mode, uint32_t max_owners,
                              std::span<uint32_t> out) const {
   sum_counted(

@@ -14,6 +14,7 @@ export {
   type KvIndexOptions,
   type LookupOptions,
   type LookupResult,
+  type OverlapManyOptions,
   type OverlapOptions,
   type OwnOptions,
   type Parent,

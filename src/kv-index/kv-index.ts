@@ -3,10 +3,12 @@
 import { invalidArgType, KvidxError } from '../errors.js';
 import { type CoreIndex, RESULT, SLOT_FIGURE, STATUS } from '../native/seam.js';
 import {
+  checkAnswers,
   checkBoolean,
   checkBytes,
   checkHash,
   checkHashes,
+  checkHashLists,
   checkInteger,
   checkLengths,
   checkOptions,
@@ -49,6 +51,7 @@ import type {
   KvIndexOptions,
   LookupOptions,
   LookupResult,
+  OverlapManyOptions,
   OverlapOptions,
   OwnOptions,
   RemoveOptions,
@@ -405,6 +408,20 @@ export class KvIndex {
   }
 
   /**
+   * `overlap` of many requests (`BigUint64Array[n]` each, which may be empty) in one call, faster than one by one:
+   * `Uint32Array[requests.length × slotCount]`, a row a request. ERR_KVIDX_LENGTH_MISMATCH: `out` of another length.
+   * ERR_KVIDX_OUT_OF_RANGE: more answers than an array can have.
+   */
+  overlapMany(requests: readonly BigUint64Array[], options?: OverlapManyOptions): Uint32Array {
+    const { mode = 'prefix', out } = checkOptions(options);
+    const list = checkHashLists(requests, 'requests');
+    const core = KvIndex.#open(this);
+    const answer = checkOut(out, Uint32Array, checkAnswers(list.length, this.#slotCount));
+    core.overlapMany(list, checkMode(mode), answer);
+    return answer;
+  }
+
+  /**
    * Of what `overlap` counts, the blocks whose one owner is this session (`maxOwners` 1), or that have 1 …
    * `maxOwners` owners. Other blocks are skipped; blocks that nobody owns count for nobody. Shape as `overlap`.
    * With several router replicas, a block shared only across replicas looks exclusive on each.
@@ -474,7 +491,13 @@ export class KvIndex {
     return answer;
   }
 
-  /** Hashes a prompt (`Uint32Array[n]` or numbers) and asks for its overlaps, in one call. */
+  /**
+   * Hashes a prompt (`Uint32Array[n]` or numbers) and asks for its overlaps, in one call. Answers as the queries by hash do
+   * wherever blocks were stored under hashes of this package (`BlockHasher`, `SessionHasher`, `EventFeed`), each behind its
+   * own predecessor. Not always where somebody stored hashes of another making among them: of blocks stored one behind the
+   * other only the last hash is compared, which proves that those before it are equal too, as all are chained. A block that
+   * was stored under its right hash behind a wrong one can make that wrong one count.
+   */
   lookupTokens(tokens: Uint32Array | readonly number[], options?: LookupOptions): LookupResult {
     const chosen = readLookupOptions(options);
     const context = {

@@ -70,6 +70,13 @@ export interface OverlapOptions {
   readonly out?: Uint32Array;
 }
 
+export interface OverlapManyOptions {
+  /** As in `overlap`. Default `prefix`. */
+  readonly mode?: 'prefix' | 'set';
+  /** Filled and answered instead of a new array; requests × `slotCount` long. */
+  readonly out?: Uint32Array;
+}
+
 export interface ExclusiveOverlapOptions extends OverlapOptions {
   /** 1: blocks that only this session owns. m > 1: blocks with 1 … m owners. Default 1. */
   readonly maxOwners?: number;

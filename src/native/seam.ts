@@ -255,6 +255,11 @@ export interface CoreIndex {
 
   /** out: `Uint32Array[slotCount]`. */
   overlap(seq: BigUint64Array, mode: number, out: Uint32Array): void;
+  /**
+   * `overlap` of each request: row k of `out` (`Uint32Array[requests.length × slotCount]`) is what it would fill for
+   * `requests[k]`. `requests` is a plain array, none of whose elements is a getter.
+   */
+  overlapMany(requests: readonly BigUint64Array[], mode: number, out: Uint32Array): void;
   /** `session` 0: a session that owns nothing. */
   exclusiveOverlap(
     session: number,
@@ -279,7 +284,9 @@ export interface CoreIndex {
   /** As `exclusiveWithin`, what `fairOverlap` would count: `Float64Array[lengths.length]`, in units of 2^−20 block. */
   fairWithin(seq: BigUint64Array, lengths: Uint32Array, out: Float64Array): void;
   /**
-   * Hash and query in one crossing (prefix mode). `seqOut` (`BigUint64Array[⌊n / blockSize⌋]`) and the outputs that
+   * Hash and query in one crossing (prefix mode). A backend may compare only the last hash of blocks that it holds in one
+   * piece, since these hashes are chained: where it equals, so do those before it. That holds of blocks that were stored
+   * under hashes of this scheme, each behind its own predecessor. `seqOut` (`BigUint64Array[⌊n / blockSize⌋]`) and the outputs that
    * are not wanted are `undefined`.
    */
   lookupTokens(

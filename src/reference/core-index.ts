@@ -23,6 +23,7 @@ import {
   fairOverlap,
   fairWithin,
   overlap,
+  overlapMany,
 } from './queries.js';
 import { replace, toldChains } from './report.js';
 import { refresh, remove, store } from './residency.js';
@@ -214,6 +215,10 @@ class ReferenceIndex implements CoreIndex {
 
   overlap(seq: BigUint64Array, mode: number, out: Uint32Array): void {
     overlap(this.#state, seq, mode, out);
+  }
+
+  overlapMany(requests: readonly BigUint64Array[], mode: number, out: Uint32Array): void {
+    overlapMany(this.#state, requests, mode, out);
   }
 
   exclusiveOverlap(

@@ -20,6 +20,18 @@ export function overlap(state: IndexState, seq: BigUint64Array, mode: number, ou
   sumCounted(state, seq, mode, () => 1, out);
 }
 
+export function overlapMany(
+  state: IndexState,
+  requests: readonly BigUint64Array[],
+  mode: number,
+  out: Uint32Array,
+): void {
+  const width = state.slots.length;
+  for (const [k, seq] of requests.entries()) {
+    overlap(state, seq, mode, out.subarray(k * width, (k + 1) * width));
+  }
+}
+
 export function exclusiveOverlap(
   state: IndexState,
   session: number,

@@ -37,14 +37,16 @@ describe('kvidx bench', () => {
     const { code, stdout } = await kvidx(['bench', '--list']);
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^apc .*\nboundary .*\nevents .*\nhash .*\nindex .*\ningest .*\nmemory .*\nrouting .*\nsketch .*\nsoak .* \(only when named\)\n$/,
+      /^apc .*\nboundary .*\nevents .*\nexclusive .*\nhash .*\nindex .*\ningest .*\nmemory .*\nrouting .*\nsketch .*\nsoak .* \(only when named\)\n$/,
     );
   });
 
   it('exits with 2 when a scenario is unknown', async () => {
     const { code, stdout, stderr } = await kvidx(['bench', 'nonsense']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toMatch(/apc, boundary, events, hash, index, ingest, memory, routing, sketch, soak/);
+    expect(stderr).toMatch(
+      /apc, boundary, events, exclusive, hash, index, ingest, memory, routing, sketch, soak/,
+    );
   });
 
   it('exits with 2 when no scenario would replay the trace', async () => {

@@ -132,6 +132,13 @@ export class Contest {
       index.overlap(seq, mode, out);
       return out;
     });
+    const others = Array.from({ length: this.#random.below(4) }, () => BigUint64Array.from(this.#anyQuery()));
+    const requests = [...others, seq, seq.subarray(this.#random.below(seq.length + 1))];
+    this.#sides.both('overlapMany', (index) => {
+      const out = new Uint32Array(requests.length * index.slotCount()).fill(7);
+      index.overlapMany(requests, mode, out);
+      return out;
+    });
     this.#sides.both('exclusiveOverlap', (index) => {
       const out = new Uint32Array(index.slotCount()).fill(7);
       index.exclusiveOverlap(session, seq, mode, maxOwners, out);
