@@ -38,7 +38,7 @@ export function raceCrowdedRun({ quick, check }: ScenarioContext, native: Seam):
     `a run of ${counted(sessions, 'owner')}: up to ${MAX_OWNERS} own its last ${lastEight} blocks`,
     out.every((blocks) => blocks === lastEight),
   );
-  const race = new Race(rivals, { rounds: quick ? 2 : 10, roundMs: quick ? 20 : 100 });
+  const race = new Race(rivals, quick ? { rounds: 2, roundMs: 8, samples: 16 } : { rounds: 5, roundMs: 100 });
   index.close();
   const name = `a run of ${counted(sessions, 'owner')} and ${SLOTS} holders`;
   return [

@@ -18,7 +18,7 @@ const COOLING = 200;
  * five children asked for. What all share is warm in both, the children are cold.
  */
 export function raceFanOut({ quick, check }: ScenarioContext, native: Seam): Figure[] {
-  const sessions = quick ? 500 : 5000;
+  const sessions = quick ? 250 : 5000;
   const blocks = SHARED + 920;
   const random = new Random(29);
   const [head, otherHead] = [random.hashes(SHARED), random.hashes(SHARED)];
@@ -68,7 +68,7 @@ export function raceFanOut({ quick, check }: ScenarioContext, native: Seam): Fig
       }),
     ),
   );
-  const race = new Race(rivals, { rounds: quick ? 2 : 10, roundMs: quick ? 10 : 200 });
+  const race = new Race(rivals, quick ? { rounds: 2, roundMs: 8, samples: 16 } : { rounds: 5, roundMs: 200 });
   for (const { index } of Object.values(rivals)) index.close();
   const name = `${grouped(sessions)} children behind a run`;
   return [

@@ -17,7 +17,7 @@ const RUN_BLOCKS = 16;
 /** Requests that wait for a decision together, each of many short runs: in one call, and one by one. */
 export function raceManyRequests({ quick, check }: ScenarioContext, native: Seam): Figure[] {
   const blocks = RUNS * RUN_BLOCKS;
-  const prompts = makePrompts({ slots: SLOTS, sessions: quick ? 1200 : 12_000, blocks, shared: RUN_BLOCKS });
+  const prompts = makePrompts({ slots: SLOTS, sessions: quick ? 600 : 12_000, blocks, shared: RUN_BLOCKS });
   const index = openIndex(native, SLOTS);
   storeInShortRuns(index, prompts, RUNS, (session) => session % SLOTS);
   const rows = new Uint32Array(REQUESTS * SLOTS);
@@ -54,7 +54,7 @@ export function raceManyRequests({ quick, check }: ScenarioContext, native: Seam
     rows.every((held, at) => held === singly[at]) &&
       rows.filter((held) => held === blocks).length === REQUESTS,
   );
-  const race = new Race(rivals, { rounds: quick ? 2 : 10, roundMs: quick ? 20 : 150 });
+  const race = new Race(rivals, quick ? { rounds: 2, roundMs: 8, samples: 16 } : { rounds: 5, roundMs: 150 });
   index.close();
   const name = `${REQUESTS} requests of ${RUNS} runs of ${counted(RUN_BLOCKS, 'block')}`;
   return [

@@ -9,7 +9,7 @@ import { Race } from './race.js';
 /** The same queries through the same seam, at a size that the twin can hold. */
 export async function raceTwin({ quick, check }: ScenarioContext, native: Seam): Promise<Figure[]> {
   const result = new Float64Array(RESULT_LENGTH);
-  const prompts = makePrompts({ slots: 64, sessions: quick ? 16 : 128, blocks: 2818, shared: 500 });
+  const prompts = makePrompts({ slots: 64, sessions: quick ? 8 : 128, blocks: 2818, shared: 500 });
   const reference = await referenceSeam();
   const [index, twin] = [native, reference].map((seam) => {
     const made = openIndex(seam, prompts.slots);
@@ -35,7 +35,7 @@ export async function raceTwin({ quick, check }: ScenarioContext, native: Seam):
       },
       overlap: rotating(prompts, (seq) => index.overlap(seq, MODE.prefix, out)),
     },
-    { rounds: quick ? 2 : 6, roundMs: quick ? 20 : 200, samples: 4 }, // of the twin, a burst takes tens of milliseconds
+    { rounds: quick ? 2 : 4, roundMs: quick ? 8 : 200, samples: 4 }, // of the twin, a burst takes tens of milliseconds
   );
   return [
     {

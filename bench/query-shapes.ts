@@ -57,7 +57,7 @@ export function raceShapes({ quick, check }: ScenarioContext, native: Seam, prom
       crowd: rotating(prompts, (seq) => crowd.index.overlap(seq, MODE.prefix, out)),
       scattered: rotating(prompts, (seq) => scattered.index.overlap(seq, MODE.prefix, out)),
     },
-    { rounds: quick ? 2 : 10, roundMs: quick ? 20 : 100 },
+    quick ? { rounds: 2, roundMs: 8, samples: 16 } : { rounds: 5, roundMs: 100 },
   );
   check('a copy compared equals its prompt', equal[0] === prompts.sessions[0]!.length);
   for (const { index } of [fleet, crowd, scattered]) index.close();

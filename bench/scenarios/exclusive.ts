@@ -10,7 +10,7 @@ import { Race } from '../race.js';
 await runScenario('exclusive', (context) => {
   const { quick, progress } = context;
   const native = nativeSeam();
-  const prompts = makePrompts({ slots: 64, sessions: quick ? 128 : 2000, blocks: 2818, shared: 500 });
+  const prompts = makePrompts({ slots: 64, sessions: quick ? 96 : 2000, blocks: 2818, shared: 500 });
   const figures: Figure[] = [{ name: 'blocks in the index', value: prompts.blocks, unit: 'blocks' }];
   const result = new Float64Array(RESULT_LENGTH);
   for (const [layout, calls] of [
@@ -57,7 +57,7 @@ function raceOwned(
       ),
       fair: rotating(prompts, (seq) => index.fairOverlap(seq, fair)),
     },
-    { rounds: quick ? 2 : 10, roundMs: quick ? 20 : 200 },
+    quick ? { rounds: 2, roundMs: 8, samples: 16 } : { rounds: 5, roundMs: 200 },
   );
   const target = { atMost: 1.3 };
   return [

@@ -15,7 +15,7 @@ import { Race } from '../race.js';
 await runScenario('index', async (context) => {
   const { quick, progress } = context;
   const native = nativeSeam();
-  const sizes = { slots: 64, sessions: quick ? 128 : 2000, blocks: 2818, shared: 500 };
+  const sizes = { slots: 64, sessions: quick ? 96 : 2000, blocks: 2818, shared: 500 };
   const prompts = makePrompts(sizes);
   const figures: Figure[] = [
     { name: 'blocks in the index', value: prompts.blocks, unit: 'blocks' },
@@ -69,7 +69,7 @@ function raceQueries(
       flat: { baseline: true, ...rotating(prompts, (seq) => flat.overlap(seq, flatOut)) },
       overlap: rotating(prompts, (seq) => index.overlap(seq, MODE.prefix, out)),
     },
-    { rounds: quick ? 2 : 10, roundMs: quick ? 10 : 100 },
+    quick ? { rounds: 2, roundMs: 8, samples: 16 } : { rounds: 5, roundMs: 100 },
   );
   return [
     {
