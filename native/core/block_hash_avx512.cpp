@@ -25,7 +25,7 @@
 //   phase 0            r  = last of two products of round(0, a … d)                    of the batch before
 //   phases 1 … S       x  = accumulators of stripe 0 … S − 1, a vector a slot
 //   phase S + 1        t  = first of two products of round(0, a … d), after transposing
-//   spread over all    lanes × prime 2, 6 slots or more before they are accumulated
+//   spread over all    lanes × prime 2, 9 slots or more before they are accumulated
 //   one a phase        levels: merge a, b, c, d, avalanche 1, 2, step input 1, 2       of the batches before
 //   spread over all    eight chain steps                                               of the batch before these
 //
@@ -33,8 +33,11 @@
 // order costs 20 %. With several prompts a batch holds two blocks of each of four (four of each of two): their chains do not wait
 // for each other, and the vectors become the bound.
 //
-// Costs (bench `hash`; Sapphire Rapids; blocks of 24, ns a block): one prompt 5.7, the chain alone 5.3: the difference is the
-// clock, which these instructions lower by 6 %.
+// Costs (bench `hash`; Sapphire Rapids; blocks of 24): one prompt 1.07 times the chain alone on a quiet machine: the difference is
+// the clock, which these instructions lower by 6 %. Four prompts: some 200 operations of two vector units a batch, and a clock
+// lower by up to 18 %: 0.87 times the chain. With the levels from the avalanche on in scalar code, products of lanes made by
+// scalar code, stripes brought together in memory, or the chain's shifts moved to the multiplier, they take longer or as long.
+// Code for 2, 3, 4 and 8 stripes and 1, 2 and 4 prompts: 56 KB.
 
 namespace kvidx::block_hash::avx512 {
 namespace {
@@ -49,8 +52,6 @@ using xxh::kPrime1, xxh::kPrime2, xxh::kPrime3, xxh::kPrime4;
 constexpr size_t kLanes = 8;
 /// Where block i of a batch is, after transposing.
 constexpr size_t kPlace[kLanes] = {0, 2, 1, 3, 4, 6, 5, 7};
-/// Prompts whose blocks share a batch.
-constexpr size_t kMostPrompts = 4;
 
 /// Nothing that makes or uses the value moves across, as seen from other such places.
 KVIDX_KERNEL void pin(Vector& value) {
@@ -128,8 +129,8 @@ class Pipeline {
   static constexpr size_t kUnderWay = kLevels / kPhases + 1;
   /// Turns from a batch's accumulators to its chain steps.
   static constexpr size_t kDepth = kUnderWay + 1;
-  /// Slots by which a product of a lane precedes its use, or more.
-  static constexpr size_t kLead = 6;
+  /// Slots by which a product of lanes precedes its use, or more.
+  static constexpr size_t kLead = 9;
 
  public:
   /// Blocks of each prompt in a batch.
@@ -144,16 +145,13 @@ class Pipeline {
 
  private:
   KVIDX_KERNEL explicit Pipeline(const Stream* streams) {
-    take_pairs(streams, std::make_index_sequence<4>());
     take_streams(streams, std::make_index_sequence<kPrompts>());
-  }
-  template <size_t... kPair>
-  KVIDX_KERNEL void take_pairs(const Stream* streams, std::index_sequence<kPair...>) {
-    ((pairs_[kPair] = streams[kPair * kPrompts / 4].tokens + kPair * 2 % kBlocks * kBytes), ...);
   }
   template <size_t... kPrompt>
   KVIDX_KERNEL void take_streams(const Stream* streams, std::index_sequence<kPrompt...>) {
-    ((seq_[kPrompt] = streams[kPrompt].seq, out_[kPrompt] = streams[kPrompt].out), ...);
+    ((tokens_[kPrompt] = streams[kPrompt].tokens, seq_[kPrompt] = streams[kPrompt].seq,
+      out_[kPrompt] = streams[kPrompt].out),
+     ...);
   }
   template <size_t... kPrompt>
   KVIDX_KERNEL void give_back(Stream* streams, size_t blocks, std::index_sequence<kPrompt...>) {
@@ -223,15 +221,20 @@ class Pipeline {
     if constexpr (kChain) steps<kSlot>(inputs, std::make_index_sequence<kLanes>());
   }
 
-  // Lanes times prime 2: unit u is stripe u / 4 of pair u % 4. The first ones are made in the turn before.
+  // Lanes times prime 2: unit u is stripe u / 4 of pair u % 4, used in slot 4 + u. Units are spread evenly, so that the last one
+  // has the shortest lead; the first ones are made in the turn before.
 
-  static constexpr bool in_turn_before(size_t unit) { return unit * kPhases / kStripes < kLead; }
-  static constexpr size_t slot_of_product(size_t unit) {
-    return (unit * kPhases / kStripes + kSlots - kLead) % kSlots;
-  }
+  static constexpr size_t spread(size_t unit) { return unit * kSlots / kProducts; }
+  static constexpr size_t kShift = spread(kProducts - 1) + kLead - (4 + kProducts - 1);
+  static constexpr bool in_turn_before(size_t unit) { return spread(unit) < kShift; }
+  static constexpr size_t slot_of_product(size_t unit) { return (spread(unit) + kSlots - kShift) % kSlots; }
+  static_assert(kSlots >= kShift + 4, "a product would be made before that of the batch before was used");
   template <size_t kUnit>
   KVIDX_KERNEL void product(size_t offset) {
-    const uint8_t* const p = pairs_[kUnit % 4] + offset + kUnit / 4 * xxh::kStripe;
+    constexpr size_t kPair = kUnit % 4;
+    constexpr size_t kBlock = 2 * kPair % kBlocks;  // of its prompt
+    const uint8_t* const p =
+        tokens_[kPair * kPrompts / 4] + offset + kBlock * kBytes + kUnit / 4 * xxh::kStripe;
     product_[kUnit] = times(stripes(p, p + kBytes), kPrime2);
     pin(product_[kUnit]);
   }
@@ -295,7 +298,7 @@ class Pipeline {
   }
 
   Vector product_[kProducts] = {}, x_[4] = {}, t_[4] = {}, r_[4] = {}, merged_ = {}, local_[kUnderWay] = {};
-  const uint8_t* pairs_[4];  // where the first blocks of a batch begin
+  const uint8_t* tokens_[kPrompts];
   size_t offset_ = 0, next_offset_ = 0;
   uint64_t seq_[kPrompts];
   SeqHash* out_[kPrompts];
@@ -359,36 +362,30 @@ void hash_long(Stream& stream) {
   if (stream.blocks >= kPipelineBlocks) Kernel::hash(&stream, stream.blocks / Kernel::kBlocks);
 }
 
-/// Hashes whole batches of the first kPrompts streams, until less than a batch of one is left.
+/// Hashes streams, longest first, kPrompts at a time as far as they go; answers those that are left over.
 template <size_t kStripes, size_t kPrompts>
-bool hash_abreast(std::span<Stream> streams) {
+std::span<Stream> hash_abreast(std::span<Stream> streams) {
   using Kernel = Pipeline<kStripes, kPrompts>;
-  size_t blocks = streams[0].blocks;
-  for (size_t i = 1; i < kPrompts; ++i) blocks = std::min(blocks, streams[i].blocks);
-  if (blocks < kPipelineBlocks / kPrompts) return false;
-  Kernel::hash(streams.data(), blocks / Kernel::kBlocks);
-  return true;
+  while (streams.size() >= kPrompts) {
+    // The first ones are under way. One that comes to its end makes room for the longest of the others.
+    const std::span<Stream> present = streams.first(kPrompts);
+    const auto shortest = std::min_element(
+        present.begin(), present.end(), [](const Stream& a, const Stream& b) { return a.blocks < b.blocks; });
+    if (shortest->blocks < kPipelineBlocks / kPrompts) {
+      std::swap(*shortest, streams[0]);
+      streams = streams.subspan(1);
+    } else {
+      Kernel::hash(streams.data(), shortest->blocks / Kernel::kBlocks);
+    }
+  }
+  return streams;
 }
 
 template <size_t kStripes>
 void hash_many(std::span<Stream> streams) {
-  const auto longest_first = [](const Stream& a, const Stream& b) { return a.blocks > b.blocks; };
-  std::sort(streams.begin(), streams.end(), longest_first);
-  // Of those under way, always the first ones, the one that comes to its end first makes room for the next.
-  while (streams.size() >= 4 && hash_abreast<kStripes, 4>(streams)) {
-    const auto done = std::min_element(streams.begin(), streams.begin() + 4,
-                                       [](const Stream& a, const Stream& b) { return a.blocks < b.blocks; });
-    std::swap(*done, streams[0]);
-    streams = streams.subspan(1);
-    if (streams.size() >= 4)
-      std::swap(streams[3],
-                *std::max_element(streams.begin() + 3, streams.end(),
-                                  [](const Stream& a, const Stream& b) { return a.blocks < b.blocks; }));
-  }
-  while (streams.size() >= 2 && hash_abreast<kStripes, 2>(streams)) {
-    if (streams[1].blocks < streams[0].blocks) std::swap(streams[0], streams[1]);
-    streams = streams.subspan(1);
-  }
+  std::sort(streams.begin(), streams.end(),
+            [](const Stream& a, const Stream& b) { return a.blocks > b.blocks; });
+  hash_abreast<kStripes, 2>(hash_abreast<kStripes, 4>(streams));
 }
 
 }  // namespace
