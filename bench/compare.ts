@@ -1,10 +1,12 @@
 /*
  * Did a build become slower, or was the machine busy? Compared are the best rounds: other work on the machine only ever
- * adds time, so what the quietest moment of a run shows is the code. How sure that is, the two best launches of a run say:
- * where they agree, the best is no accident.
+ * adds time, so what the quietest moment of a run shows is the code. How sure that is, two things say: how far the best
+ * launches of a run are apart, and how far the baselines of the scenario moved, which no build touches. And where only
+ * some launches of a run are beyond those of the other, it was chance.
  */
 import type { BenchReport, ReportFigure } from './report.js';
 import { isSame } from './report.js';
+import { median } from './statistics.js';
 
 export type Verdict = 'no change' | 'better' | 'worse';
 
@@ -34,50 +36,69 @@ export interface Comparison {
 }
 
 /** A change below this is none: what the compiler's layout of unchanged code moves a figure by. */
-const LEAST_CHANGE = 0.08;
+const LEAST_CHANGE = 0.1;
 
 export function compareReports(now: BenchReport, old: BenchReport): Comparison {
-  const figures: ComparedFigure[] = [];
   const unmatched: string[] = [];
-  for (const { scenario, figures: ours } of now.scenarios) {
+  const figures = now.scenarios.flatMap(({ scenario, figures: ours }) => {
     const theirs = old.scenarios.find((each) => each.scenario === scenario)?.figures ?? [];
-    for (const figure of ours) {
-      if (figure.better === undefined) continue;
+    const pairs: Pair[] = [];
+    for (const figure of ours.filter(isCompared)) {
       const other = theirs.find((each) => isSame(each, figure));
       if (other?.bests === undefined) unmatched.push(`${scenario}: ${figure.name}`);
-      else figures.push({ scenario, ...compareFigures(figure, other) });
+      else pairs.push(pairOf(figure, other));
     }
-  }
+    const drifts = pairs.filter(({ baseline }) => baseline).map(({ ratio }) => distance(ratio));
+    const drift = drifts.length === 0 ? 0 : median(drifts);
+    return pairs.map((pair) => ({ scenario, ...judged(pair, drift) }));
+  });
   return { with: old.date, differences: differencesOf(now, old), figures, unmatched };
 }
 
-function compareFigures(now: ReportFigure, old: ReportFigure): Omit<ComparedFigure, 'scenario'> {
-  const [ours, theirs] = [best(now), best(old)];
-  const ratio = now.better === 'lower' ? ours.value / theirs.value : theirs.value / ours.value;
-  const noise = LEAST_CHANGE + ours.doubt + theirs.doubt;
+/** Of a ratio, both sides are compared as they are: the ratio would only add the noise of the one to that of the other. */
+function isCompared({ better, unit }: ReportFigure): boolean {
+  return better !== undefined && unit !== 'x';
+}
+
+interface Pair extends Omit<ComparedFigure, 'scenario' | 'noise' | 'verdict'> {
+  /** Of both runs: how far the two best launches are apart, as a share. */
+  readonly doubt: number;
+  /** Every launch of the one run beats every launch of the other. */
+  readonly apart: boolean;
+}
+
+function pairOf(now: ReportFigure, old: ReportFigure): Pair {
+  // What it costs: lower is better.
+  const [ours, theirs] = [now, old].map(({ bests }) =>
+    bests!.map((best) => (now.better === 'lower' ? best : 1 / best)).toSorted((a, b) => a - b),
+  ) as [number[], number[]];
   const { name, unit, baseline } = now;
+  const value = (cost: number) => (now.better === 'lower' ? cost : 1 / cost);
   return {
     name,
     unit,
-    old: theirs.value,
-    new: ours.value,
-    ratio,
-    noise,
-    verdict: verdictOf(ratio, noise),
+    old: value(theirs[0]!),
+    new: value(ours[0]!),
+    ratio: ours[0]! / theirs[0]!,
+    doubt: doubtOf(ours) + doubtOf(theirs),
+    apart: ours[0]! > theirs.at(-1)! || ours.at(-1)! < theirs[0]!,
     ...(baseline && { baseline }),
   };
 }
 
-function verdictOf(ratio: number, noise: number): Verdict {
-  if (ratio > 1 + noise) return 'worse';
-  return ratio < 1 / (1 + noise) ? 'better' : 'no change';
+function judged({ doubt, apart, ...pair }: Pair, drift: number): Omit<ComparedFigure, 'scenario'> {
+  const noise = LEAST_CHANGE + doubt + (pair.baseline ? 0 : drift);
+  const changed = apart && distance(pair.ratio) > noise;
+  return { ...pair, noise, verdict: changed ? (pair.ratio > 1 ? 'worse' : 'better') : 'no change' };
 }
 
-/** The value of the best launch, and how far the next one is from it, as a share. */
-function best({ bests, better }: ReportFigure): { value: number; doubt: number } {
-  const [value, next] = bests!.toSorted((a, b) => (better === 'lower' ? a - b : b - a)) as [number, number?];
-  if (next === undefined) return { value, doubt: ONE_LAUNCH_DOUBT };
-  return { value, doubt: Math.abs(next - value) / value };
+/** How much the larger of two costs is above the other, as a share. */
+function distance(ratio: number): number {
+  return Math.max(ratio, 1 / ratio) - 1;
+}
+
+function doubtOf([best, next]: readonly number[]): number {
+  return next === undefined ? ONE_LAUNCH_DOUBT : next / best! - 1;
 }
 
 /** With one launch nobody knows. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Comparison, compareReports } from '../../bench/compare.js';
+import type { Figure } from '../../bench/figures.js';
 import { reportOf, timesOf } from './reports.js';
 
 const verdicts = ({ figures }: Comparison) => figures.map(({ verdict }) => verdict);
@@ -39,6 +40,26 @@ describe('comparing two runs', () => {
   it('compares the best rounds, not the medians', () => {
     const [before, after] = [timesOf([15, 16, 15], { best: 10 }), timesOf([10, 10, 10], { best: 10 })];
     expect(compareReports(after, before).figures).toMatchObject([{ old: 10, new: 10, verdict: 'no change' }]);
+  });
+
+  it('doubts a change as far as the baselines moved', () => {
+    const figures = (ours: number, theirs: number) =>
+      [ours, ours].map((time): Figure[] => [
+        { name: 'native', unit: 'ns', value: time, better: 'lower' },
+        { name: 'wasm', unit: 'ns', value: theirs, better: 'lower', baseline: true },
+      ]);
+    const before = reportOf(...figures(10, 100));
+    expect(verdicts(compareReports(reportOf(...figures(12, 109)), before))).toEqual(['worse', 'no change']);
+    expect(verdicts(compareReports(reportOf(...figures(12, 120)), before))).toEqual(['no change', 'worse']);
+  });
+
+  it('finds no change while a launch of the one run is like those of the other', () => {
+    expect(verdicts(compareReports(timesOf([12, 12, 12]), timesOf([10, 10, 12.5])))).toEqual(['no change']);
+  });
+
+  it('compares no ratios, whose sides are compared', () => {
+    const ratio = timesOf([3], { unit: 'x' });
+    expect(compareReports(ratio, ratio)).toMatchObject({ figures: [], unmatched: [] });
   });
 
   it('leaves out what is no matter of better or worse, and names what has no counterpart', () => {
