@@ -44,7 +44,7 @@ export function buildBoth(
     const store: Figure[] = [
       { ...timesFigure('store ÷ flat insert', 'x', ratios, 'lower'), target: { atMost: 1.5 } },
       timesFigure('store', 'ns/block', nsABlock.index, 'lower'),
-      timesFigure('flat insert', 'ns/block', nsABlock.flat, 'lower'),
+      { ...timesFigure('flat insert', 'ns/block', nsABlock.flat, 'lower'), baseline: true },
     ];
     return { index, flat, store };
   }

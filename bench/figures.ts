@@ -35,6 +35,11 @@ export interface Figure {
   readonly baseline?: true;
 }
 
+/** The figure without what it would be compared by: where the collector's work, say, is most of it. */
+export function uncompared({ better: _, best: __, ...figure }: Figure): Figure {
+  return figure;
+}
+
 export function meets({ value, target }: Pick<Figure, 'value' | 'target'>): boolean | undefined {
   if (target === undefined) return undefined;
   const { atLeast = Number.NEGATIVE_INFINITY, atMost = Number.POSITIVE_INFINITY } = target;

@@ -64,9 +64,9 @@ await runScenario('ingest', async (context) => {
         better: 'higher',
       },
       time('native', nativeNs),
-      time('reference', referenceNs),
+      { ...time('reference', referenceNs), baseline: true },
       rate('native', nativeNs),
-      rate('reference', referenceNs),
+      { ...rate('reference', referenceNs), baseline: true },
       { name: `${name}: hit rate`, value: (100 * hits) / blocks, unit: '%' },
       { name: `${name}: evicted`, value: evicted, unit: 'blocks' },
     );
@@ -122,7 +122,7 @@ function takeTurns(native: Seam, reference: Seam, requests: Requests, body: Repl
   const PASSES = 4;
   return Array.from({ length: rounds }, () => {
     const before = Array.from({ length: PASSES }, () => pass(native, requests, body));
-    const slow = pass(reference, requests, body);
+    const slow = pass(reference, requests, body, { baseline: true });
     const behind = Array.from({ length: PASSES }, () => pass(native, requests, body));
     const fast = [...before, ...behind];
     if (fast.some(({ hits, evicted }) => hits !== slow.hits || evicted !== slow.evicted)) {
@@ -132,12 +132,17 @@ function takeTurns(native: Seam, reference: Seam, requests: Requests, body: Repl
   });
 }
 
-function pass(seam: Seam, requests: Requests, body: Replay): { ns: number; hits: number; evicted: number } {
+function pass(
+  seam: Seam,
+  requests: Requests,
+  body: Replay,
+  kind: { baseline?: true } = {},
+): { ns: number; hits: number; evicted: number } {
   const fleet = new Fleet(seam, requests);
   let hits = 0;
   const ns = elapsedNs(() => {
     hits = body(fleet, requests);
-  });
+  }, kind);
   const { evictedByCapacity: evicted } = fleet.index.stats();
   fleet.index.close();
   return { ns, hits, evicted };
