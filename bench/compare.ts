@@ -48,6 +48,9 @@ export function compareReports(now: BenchReport, old: BenchReport): Comparison {
       if (other?.bests === undefined) unmatched.push(`${scenario}: ${figure.name}`);
       else pairs.push(pairOf(figure, other));
     }
+    for (const figure of theirs.filter(isCompared)) {
+      if (!ours.some((each) => isSame(each, figure))) unmatched.push(`${scenario}: ${figure.name}`);
+    }
     const drifts = pairs.filter(({ baseline }) => baseline).map(({ ratio }) => distance(ratio));
     const drift = drifts.length === 0 ? 0 : median(drifts);
     return pairs.map((pair) => ({ scenario, ...judged(pair, drift) }));
@@ -104,15 +107,20 @@ function doubtOf([best, next]: readonly number[]): number {
 /** With one launch nobody knows. */
 const ONE_LAUNCH_DOUBT = 0.1;
 
+const TOLD = {
+  cpu: 'processor',
+  cores: 'cores',
+  isa: 'instruction set',
+  node: 'Node',
+  kvidx: 'kvidx',
+  blockSize: 'block size',
+  launches: 'launches',
+  trace: 'trace',
+  slowdown: 'slowed down on purpose',
+} as const satisfies Partial<Record<keyof BenchReport, string>>;
+
 function differencesOf(now: BenchReport, old: BenchReport): string[] {
-  const told = {
-    cpu: 'processor',
-    cores: 'cores',
-    isa: 'instruction set',
-    node: 'Node',
-    kvidx: 'kvidx',
-  } as const;
-  return Object.entries(told)
-    .filter(([key]) => now[key as keyof typeof told] !== old[key as keyof typeof told])
-    .map(([key, name]) => `${name}: ${old[key as keyof typeof told]}, now ${now[key as keyof typeof told]}`);
+  return (Object.keys(TOLD) as (keyof typeof TOLD)[])
+    .filter((key) => now[key] !== old[key])
+    .map((key) => `${TOLD[key]}: ${old[key] ?? 'none'}, now ${now[key] ?? 'none'}`);
 }

@@ -12,6 +12,10 @@ export interface BenchReport extends Machine {
   readonly launches: number;
   /** What was typed, without folders. */
   readonly command: string;
+  /** Name of the file that was replayed, where one was given. */
+  readonly trace?: string;
+  /** kvidx was made so many times slower than it is, to test comparisons. */
+  readonly slowdown?: number;
   readonly scenarios: readonly ScenarioReport[];
 }
 

@@ -110,6 +110,7 @@ function machines(runs) {
 /** What is kept of reports: a line for each figure, without launches and histograms. */
 function kept(reports) {
   if (reports.some(({ quick }) => quick)) fail('a run with --quick measures too little to be shown');
+  if (reports.some(({ slowdown }) => slowdown)) fail('a run that was slowed down on purpose shows nothing');
   const runs = reports.map(({ scenarios, comparison: _, ...run }) => {
     const each = scenarios.map(({ scenario, figures }) => {
       const lines = figures.map(({ name, unit, value, margin, target }) =>

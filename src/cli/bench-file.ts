@@ -4,7 +4,7 @@ import { CliError } from './cli-error.js';
 
 /** A report that `--out` wrote. Throws CliError. */
 export function readReport(file: string): BenchReport {
-  let report: Partial<BenchReport>;
+  let report: unknown;
   try {
     report = JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
@@ -19,19 +19,67 @@ export function readReport(file: string): BenchReport {
   return report;
 }
 
-function isReport(report: Partial<BenchReport> | null): report is BenchReport {
+function isReport(report: unknown): report is BenchReport {
   return (
-    typeof report?.date === 'string' &&
-    typeof report.cpu === 'string' &&
+    isObject(report) &&
+    ['date', 'cpu', 'node', 'kvidx', 'backend', 'isa'].every((key) => isText(report[key])) &&
+    ['cores', 'blockSize', 'launches'].every((key) => Number.isFinite(report[key])) &&
     typeof report.quick === 'boolean' &&
-    Array.isArray(report.scenarios) &&
-    report.scenarios.every(
-      ({ scenario, figures }) =>
-        typeof scenario === 'string' &&
-        Array.isArray(figures) &&
-        figures.every(
-          ({ value, better, bests }) => typeof value === 'number' && (!better || Array.isArray(bests)),
-        ),
-    )
+    isList(report.scenarios, isScenario)
   );
+}
+
+function isScenario(scenario: unknown): boolean {
+  return (
+    isObject(scenario) &&
+    isText(scenario.scenario) &&
+    isText(scenario.description) &&
+    isList(scenario.checks, isText) &&
+    isList(scenario.notes, isText) &&
+    isList(scenario.figures, isFigure)
+  );
+}
+
+function isFigure(figure: unknown): boolean {
+  if (!isObject(figure)) return false;
+  const { name, unit, value, margin, launches, better, bests, range, target, latency } = figure;
+  return (
+    isText(name) &&
+    isText(unit) &&
+    Number.isFinite(value) &&
+    Number.isFinite(margin) &&
+    isNumbers(launches) &&
+    (better === undefined || ((better === 'lower' || better === 'higher') && isNumbers(bests))) &&
+    (range === undefined || (isNumbers(range) && range.length === 2)) &&
+    (target === undefined || isObject(target)) &&
+    (latency === undefined || isLatency(latency))
+  );
+}
+
+function isLatency(latency: unknown): boolean {
+  if (!isObject(latency) || !isObject(latency.histogram)) return false;
+  const { edges, counts } = latency.histogram;
+  return (
+    isNumbers(['p50', 'p90', 'p99'].map((key) => latency[key])) &&
+    isNumbers(edges) &&
+    isNumbers(counts) &&
+    edges.length === counts.length + 1
+  );
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string';
+}
+
+function isList(value: unknown, isItem: (item: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.every(isItem);
+}
+
+/** At least one. What JSON has no number for (NaN) it writes as null. */
+function isNumbers(value: unknown): value is number[] {
+  return Array.isArray(value) && value.length > 0 && value.every(Number.isFinite);
 }

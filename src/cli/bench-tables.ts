@@ -6,14 +6,15 @@ import { bounds, digits, marginWords, percents } from './bench-words.js';
 import { table } from './table.js';
 
 export function machineLine(report: BenchReport): string {
-  const { kvidx, node, cpu, cores, backend, isa, blockSize, launches, quick } = report;
+  const { kvidx, node, cpu, cores, backend, isa, blockSize, launches, quick, slowdown } = report;
   const parts = [
     `kvidx ${kvidx}`,
     `Node ${node}`,
     `${cpu}, ${counted(cores, 'core')}`,
     `${backend}, ${isa}`,
     `blocks of ${blockSize} tokens`,
-    counted(launches, 'launch').replace('launchs', 'launches'),
+    launches === 1 ? '1 launch' : `${launches} launches`,
+    ...(slowdown === undefined ? [] : [`slowed down ${slowdown} times on purpose`]),
   ];
   return `${parts.join(' · ')}${quick ? ' · quick' : ''}`;
 }

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { Argument, Command } from 'commander';
 import { catalogue, chosenScenarios } from '../../bench/catalogue.js';
 import { fileName, integerFrom } from './options.js';
@@ -63,7 +64,7 @@ export function benchCommand(): Command {
 
 /** What of these does not go together. */
 function contradiction(scenarios: readonly string[], flags: BenchFlags): string | undefined {
-  const { trace, out, plot, from } = flags;
+  const { trace, out, plot, from, compare } = flags;
   if (trace !== undefined && !chosenScenarios(scenarios).some(({ replaysTrace }) => replaysTrace)) {
     return `--trace has no part in this: ${scenarios.join(' and ')} replay no trace`;
   }
@@ -73,11 +74,19 @@ function contradiction(scenarios: readonly string[], flags: BenchFlags): string 
   const running = (['quick', 'trace', 'launches'] as const).find((flag) => flags[flag] !== undefined);
   if (from !== undefined && running !== undefined)
     return `--${running} has no part in --from: nothing is run`;
-  for (const written of ['out', 'plot'] as const) {
-    if (flags[written] !== undefined && trace !== undefined && isSameFile(trace, flags[written])) {
-      return `--${written} ${flags[written]} is the trace itself, which it would overwrite`;
+  const read = { trace, from, compare };
+  const written = { out, plot };
+  for (const [option, file] of Object.entries(written)) {
+    for (const [source, input] of Object.entries(read)) {
+      // A baseline may be replaced by the run that was compared with it.
+      if (option === 'out' && source === 'compare') continue;
+      if (file !== undefined && input !== undefined && isSameFile(input, file)) {
+        return `--${option} ${file} is the file of --${source}, which it would overwrite`;
+      }
     }
   }
-  if (out !== undefined && plot !== undefined && out === plot) return '--out and --plot are one file';
+  if (out !== undefined && plot !== undefined && (resolve(out) === resolve(plot) || isSameFile(out, plot))) {
+    return '--out and --plot are one file';
+  }
   return undefined;
 }

@@ -4,6 +4,7 @@ import { type Comparison, compareReports } from '../../bench/compare.js';
 import type { ScenarioResult } from '../../bench/harness.js';
 import { thisMachine } from '../../bench/machine.js';
 import { type BenchReport, mergeLaunches, type ScenarioReport } from '../../bench/report.js';
+import { SLOWDOWN } from '../../bench/slowdown.js';
 import type { BenchFlags } from './bench.js';
 import { readReport } from './bench-file.js';
 import { launchAll } from './bench-launches.js';
@@ -17,7 +18,7 @@ export async function runBench(names: string[], flags: BenchFlags): Promise<void
   if (flags.list) return list(names);
   const { json, out, trace, from, compare, plot } = flags;
   const old = compare === undefined ? undefined : readReport(compare);
-  if (plot !== undefined) checkWritable(plot);
+  for (const file of [out, plot]) if (file !== undefined) checkWritable(file);
   if (trace !== undefined) await checkTrace(trace);
   // Nobody reads on: go on only for a file.
   if (out === undefined && plot === undefined) process.stdout.once('error', () => process.exit());
@@ -70,6 +71,8 @@ async function measure(names: string[], flags: BenchFlags, old: BenchReport | un
         quick,
         launches,
         command: commandOf(names, flags),
+        ...(trace !== undefined && { trace: basename(trace) }),
+        ...(SLOWDOWN !== 1 && { slowdown: SLOWDOWN }),
         scenarios: merged(results),
       },
       filter,
@@ -77,7 +80,7 @@ async function measure(names: string[], flags: BenchFlags, old: BenchReport | un
 
   const report = reportOf();
   if (old === undefined) return { report, comparison: undefined };
-  const comparison = compareReports(report, old);
+  const comparison = compareReports(report, through(old, filter));
   const changed = new Set(
     comparison.figures.filter(({ verdict }) => verdict !== 'no change').map(({ scenario }) => scenario),
   );
@@ -86,7 +89,7 @@ async function measure(names: string[], flags: BenchFlags, old: BenchReport | un
   const more = await launchAll(again, { launches, quick, trace, label: 'once more, since it changed' });
   for (const [entry, each] of more) results.get(entry)!.push(...each);
   const both = reportOf();
-  return { report: both, comparison: compareReports(both, old) };
+  return { report: both, comparison: compareReports(both, through(old, filter)) };
 }
 
 /** The flags that figures depend on. */
@@ -111,7 +114,7 @@ function stored(
   if (old !== undefined && old.quick !== report.quick) {
     throw new CliError('--compare: one of the runs was a quick one, the other was not');
   }
-  return { report, comparison: old && compareReports(report, old) };
+  return { report, comparison: old && compareReports(report, through(old, filter)) };
 }
 
 function merged(results: ReadonlyMap<CatalogueEntry, ScenarioResult[]>): ScenarioReport[] {
@@ -120,12 +123,18 @@ function merged(results: ReadonlyMap<CatalogueEntry, ScenarioResult[]>): Scenari
 
 /** Only the figures that `--filter` lets through. Throws CliError when there are none. */
 function filtered(report: BenchReport, filter: string | undefined): BenchReport {
+  const left = through(report, filter);
+  if (left.scenarios.length === 0) {
+    throw new CliError(`--filter ${filter}: no figure of this run has that in its name`);
+  }
+  return left;
+}
+
+function through(report: BenchReport, filter: string | undefined): BenchReport {
   if (filter === undefined) return report;
   const scenarios = report.scenarios
     .map((each) => ({ ...each, figures: each.figures.filter(({ name }) => passes(name, filter)) }))
     .filter(({ figures }) => figures.length > 0);
-  if (scenarios.length === 0)
-    throw new CliError(`--filter ${filter}: no figure of this run has that in its name`);
   return { ...report, scenarios };
 }
 

@@ -67,6 +67,7 @@ describe('comparing two runs', () => {
     const time = { name: 'new', value: 3, unit: 'ns', better: 'lower' } as const;
     const comparison = compareReports(reportOf([count, time]), reportOf([count]));
     expect(comparison).toMatchObject({ figures: [], unmatched: ['hash: new'] });
+    expect(compareReports(reportOf([count]), reportOf([count, time])).unmatched).toEqual(['hash: new']);
   });
 
   it('tells figures of one name apart by their units', () => {
@@ -82,8 +83,15 @@ describe('comparing two runs', () => {
 
   it('says what else is different', () => {
     const run = timesOf([1]);
-    const { differences } = compareReports({ ...run, node: '22.0.0' }, { ...run, cpu: 'another' });
-    expect(differences).toEqual(['processor: another, now a processor', 'Node: 20.0.0, now 22.0.0']);
+    const { differences } = compareReports(
+      { ...run, node: '22.0.0', trace: 'a.jsonl' },
+      { ...run, cpu: 'another' },
+    );
+    expect(differences).toEqual([
+      'processor: another, now a processor',
+      'Node: 20.0.0, now 22.0.0',
+      'trace: none, now a.jsonl',
+    ]);
   });
 
   it('marks the baselines among the figures', () => {

@@ -102,6 +102,56 @@ describe('kvidx bench --compare', () => {
   });
 });
 
+describe('a damaged report', () => {
+  const good = timesOf([1, 2]);
+  const [scenario] = good.scenarios;
+  const withFigure = (more: object) => ({
+    ...good,
+    scenarios: [{ ...scenario, figures: [{ ...scenario!.figures[0], ...more }] }],
+  });
+
+  it.each([
+    ['no scenario', { ...good, scenarios: [null] }],
+    ['no launches', withFigure({ launches: undefined })],
+    ['a best that was no number', withFigure({ bests: [null] })],
+    ['no bests', withFigure({ bests: [] })],
+    ['half a range', withFigure({ range: [1] })],
+    [
+      'a histogram without edges',
+      withFigure({ latency: { p50: 1, p90: 1, p99: 1, histogram: { counts: [1] } } }),
+    ],
+  ])('is refused in one line: %s', async (name, report) => {
+    const file = stored(`${name}.json`, report as never);
+    const { code, stdout, stderr } = await kvidx(['bench', '--from', file]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^kvidx: .*: this is not what "kvidx bench --out" of this version writes.*\n$/);
+  });
+});
+
+describe('files of kvidx bench', () => {
+  it.each([
+    [['--from', after, '--out', after], /--out .* is the file of --from/],
+    [['--from', after, '--plot', after], /--plot .* is the file of --from/],
+    [['--from', after, '--compare', before, '--plot', before], /--plot .* is the file of --compare/],
+    [
+      ['--from', after, '--out', join(folder, 'x'), '--plot', `${folder}/./x`],
+      /--out and --plot are one file/,
+    ],
+  ])('are not overwritten: %j', async (args, message) => {
+    const { code, stderr } = await kvidx(['bench', ...args]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(message);
+  });
+
+  it('may be a baseline that the compared run replaces', async () => {
+    const file = stored('moving.json', timesOf([10, 10.1, 10.2]));
+    const { code, stdout } = await kvidx(['bench', '--from', after, '--compare', file, '--out', file]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/CHANGED/);
+    expect(JSON.parse(readFileSync(file, 'utf8')).comparison.figures).toHaveLength(1);
+  });
+});
+
 describe('kvidx bench --filter', () => {
   const file = stored(
     'two.json',
