@@ -5,6 +5,8 @@ import { Random } from './random.js';
 
 const SLOTS = 16;
 const BLOCK = 24;
+/** Kinds of queries; prime to LONG_EVERY, so that each kind asks for long prompts too. */
+const KINDS = 8;
 /** Every so many queries one asks for a long prompt. */
 const LONG_EVERY = 61;
 
@@ -14,12 +16,24 @@ interface Prompt {
   readonly seqHashes: BigUint64Array;
 }
 
-/** Queries of every kind through the public API, into arrays that stay. `lookupTokens` makes its own. */
+interface Prompts {
+  readonly prompts: readonly Prompt[];
+  /** The hashes of all of them, asked for in one call. */
+  readonly requests: readonly BigUint64Array[];
+}
+
+/**
+ * `overlap`, `overlapMany` and `exclusiveOverlap` in either mode, `fairOverlap` and `lookupTokens` through the public API. All fill
+ * arrays that stay, but for `lookupTokens`, which makes its own; the list that `overlapMany` makes of its requests is garbage.
+ */
 export class SteadyQueries {
   readonly #index = new KvIndex({ blockSize: BLOCK });
-  readonly #short: readonly Prompt[];
-  readonly #long: readonly Prompt[];
-  readonly #overlaps = { out: new Uint32Array(SLOTS) };
+  readonly #short: Prompts;
+  readonly #long: Prompts;
+  readonly #prefix = { mode: 'prefix', out: new Uint32Array(SLOTS) } as const;
+  readonly #set = { mode: 'set', out: new Uint32Array(SLOTS) } as const;
+  readonly #prefixRows = { mode: 'prefix', out: new Uint32Array(SLOTS * SLOTS) } as const;
+  readonly #setRows = { mode: 'set', out: new Uint32Array(SLOTS * SLOTS) } as const;
   readonly #fair = { out: new Float64Array(SLOTS) };
 
   constructor() {
@@ -32,22 +46,38 @@ export class SteadyQueries {
       this.#index.own(session, seqHashes, { nowMs: 0 });
       return { session, tokens, seqHashes };
     };
-    this.#short = workers.map((worker) => stored(`short of ${worker.name}`, 24, worker));
-    this.#long = workers.map((worker) => stored(`long of ${worker.name}`, 2_000, worker));
+    const all = (kind: string, blocks: number): Prompts => {
+      const prompts = workers.map((worker) => stored(`${kind} of ${worker.name}`, blocks, worker));
+      return { prompts, requests: prompts.map(({ seqHashes }) => seqHashes) };
+    };
+    this.#short = all('short', 24);
+    this.#long = all('long', 2_000);
   }
 
   run(queries: number): void {
     for (let i = 0; i < queries; i++) {
-      const prompts = i % LONG_EVERY === 0 ? this.#long : this.#short;
-      const { session, tokens, seqHashes } = prompts[(i >> 2) % prompts.length]!;
-      switch (i % 4) {
+      const { prompts, requests } = i % LONG_EVERY === 0 ? this.#long : this.#short;
+      const { session, tokens, seqHashes } = prompts[Math.floor(i / KINDS) % prompts.length]!;
+      switch (i % KINDS) {
         case 0:
-          this.#index.overlap(seqHashes, this.#overlaps);
+          this.#index.overlap(seqHashes, this.#prefix);
           break;
         case 1:
-          this.#index.exclusiveOverlap(session, seqHashes, this.#overlaps);
+          this.#index.overlap(seqHashes, this.#set);
           break;
         case 2:
+          this.#index.overlapMany(requests, this.#prefixRows);
+          break;
+        case 3:
+          this.#index.overlapMany(requests, this.#setRows);
+          break;
+        case 4:
+          this.#index.exclusiveOverlap(session, seqHashes, this.#prefix);
+          break;
+        case 5:
+          this.#index.exclusiveOverlap(session, seqHashes, this.#set);
+          break;
+        case 6:
           this.#index.fairOverlap(seqHashes, this.#fair);
           break;
         default:
@@ -67,7 +97,7 @@ export class SteadyQueries {
  */
 export function measureSteadyQueries(addon: Pick<BenchAddon, 'allocations'>, queries: number) {
   const steady = new SteadyQueries();
-  steady.run(20_000); // optimised code and the index's scratch space are there from now on
+  steady.run(20_000); // optimised code and the scratch space of index and binding are there from now on
   const heapBefore = settledHeapBytes();
   const allocationsBefore = addon.allocations?.();
   steady.run(queries);

@@ -84,7 +84,8 @@ std::span<const T> input(Napi::Value value, const char* what) {
   return array<T>(value, what);
 }
 
-/// The memory of each typed array in a list; kept between calls, so that these do not allocate.
+/// The memory of each typed array in a list; kept between calls, so that these do not allocate. A call that needs far less than
+/// is kept gives it back.
 template <class T>
 struct InputList {
   std::vector<std::span<const T>> spans;
@@ -95,6 +96,8 @@ struct InputList {
     if (napi_get_array_length(value.Env(), value, &length) != napi_ok) {
       fail_type(value.Env(), std::string(what) + " must be an array");
     }
+    constexpr size_t kKept = 4096, kFar = 8;
+    if (spans.capacity() > kKept && spans.capacity() / kFar > length) *this = {};
     elements.resize(length);
     spans.resize(length);
     // All of them first: a getter among them may take the memory of another away.

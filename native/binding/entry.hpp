@@ -14,6 +14,7 @@
 
 #include <napi.h>
 
+#include <cassert>
 #include <exception>
 #include <initializer_list>
 #include <memory>
@@ -78,7 +79,10 @@ class Arguments {
   }
   Napi::Env Env() const { return env_; }
   void* Data() const { return data_; }
-  Napi::Value operator[](size_t i) const { return {env_, values_[i]}; }
+  Napi::Value operator[](size_t i) const {
+    assert(i < kMost);
+    return {env_, values_[i]};
+  }
 
  private:
   static constexpr size_t kMost = 10;

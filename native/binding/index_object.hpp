@@ -48,6 +48,7 @@ class IndexObject : public std::enable_shared_from_this<IndexObject> {
   InputList<SeqHash>& requests() { return requests_; }
   void close() {
     index_.reset();
+    requests_ = {};
     memory_.tell(0);
   }
 

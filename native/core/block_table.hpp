@@ -54,7 +54,8 @@ class BlockTable {
     return {};
   }
 
-  /// As find, without a look at the run: h lies there if it lies anywhere, but for one in billions that does not.
+  /// As find, without a look at the run: h lies there if it lies anywhere. Only 40 bits are compared (segment, home and tag):
+  /// an unknown hash meets an entry with probability blocks / 2^40, so that whoever goes on compares the block.
   BlockRef guess(SeqHash h) const {
     const uint64_t m = mix(h);
     const Segment& s = segment(m);

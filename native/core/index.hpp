@@ -44,7 +44,7 @@
 #include "core/prefix_weights.hpp"
 #include "core/run.hpp"
 #include "core/run_side.hpp"
-#include "core/stretches.hpp"
+#include "core/scout.hpp"
 #include "core/types.hpp"
 
 namespace kvidx {

@@ -1,5 +1,11 @@
 // Reading a snapshot: snapshot_format.hpp. Nothing in a file is trusted: lengths are checked before memory is taken, and a file
-// whose checksums hold still has to pass validate().
+// whose checksums hold still has to pass these parts of validate(): every run (shape, holders, owners, no block unheld), the
+// ways up, what lies beside the runs, the stamps.
+//
+// Left out on purpose are validate_counters(), which would look every block up again, and the bound of the whole index. They
+// hold by construction: BlockTable::build enters every block of every run, and refuses one that is there twice (I2); counters and
+// run lists are summed from the intervals as these are read, and count right because validate_run() refuses intervals that
+// overlap or are out of order (I5); enforce_known() evicts down to the bound afterwards (I8).
 #include <algorithm>
 #include <cmath>
 

@@ -17,7 +17,7 @@
 //
 // Stamps of slot 0xffffffff are those of the blocks themselves: all have one, or none. Pins are not saved, nor is the history
 // of evictions. A chain becomes a run as it is; restore() merges neighbours. Nothing in a file is trusted: lengths are
-// checked before memory is taken, and a file whose checksums hold still has to pass validate().
+// checked before memory is taken, and a file whose checksums hold still has to pass the checks of restore.cpp.
 #pragma once
 
 #include <cstdint>

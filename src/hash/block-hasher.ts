@@ -119,7 +119,8 @@ export class BlockHasher {
       const out = outsGiven && (outsGiven[i] ?? null); // a hole is no array either
       return checkOut(out, BigUint64Array, count, `outs[${i}]`);
     });
-    const extras = keysGiven && counts.map((count, i) => flattenExtraKeys(keysGiven[i], 0, count));
+    const extras =
+      keysGiven && counts.map((count, i) => flattenExtraKeys(keysGiven[i], 0, count, `extraKeys[${i}]`));
     const starts = new BigUint64Array(ids.length).fill(root);
     parentsGiven?.forEach((parent, i) => {
       if (parent !== undefined) starts[i] = checkHash(parent, `parents[${i}]`);

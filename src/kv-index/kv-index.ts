@@ -408,9 +408,10 @@ export class KvIndex {
   }
 
   /**
-   * `overlap` of many requests (`BigUint64Array[n]` each, which may be empty) in one call, faster than one by one:
-   * `Uint32Array[requests.length × slotCount]`, a row a request. ERR_KVIDX_LENGTH_MISMATCH: `out` of another length.
-   * ERR_KVIDX_OUT_OF_RANGE: more answers than an array can have.
+   * `overlap` of many requests (`BigUint64Array[n]` each, which may be empty) in one call: `Uint32Array[requests.length ×
+   * slotCount]`, a row a request. Faster than one by one in prefix mode, where prompts lie in short runs, or in one each; set
+   * mode answers one by one. `out` must not share memory with the requests: the answers are undefined then.
+   * ERR_KVIDX_LENGTH_MISMATCH: `out` of another length. ERR_KVIDX_OUT_OF_RANGE: more answers than an array can have.
    */
   overlapMany(requests: readonly BigUint64Array[], options?: OverlapManyOptions): Uint32Array {
     const { mode = 'prefix', out } = checkOptions(options);

@@ -42,8 +42,9 @@ const ISAS = ['scalar', 'avx2', 'avx512'];
 
 /**
  * Chooses the backend: the addon when one loads, else the reference backend. `choice` is the value of `KVIDX_BACKEND`:
- * `native` (ERR_KVIDX_NATIVE_LOAD when no addon loads), `wasm`, or absent. `isa` is that of `KVIDX_ISA`, which the addon reads
- * itself: the best instruction set that it may use.
+ * `native` (ERR_KVIDX_NATIVE_LOAD when no addon loads), `wasm`, or absent. `isa` is that of `KVIDX_ISA`, which is
+ * only checked here: the addon reads it itself, once for the process and from the process's environment. What a worker thread has
+ * in an `env` of its own changes nothing.
  */
 export async function loadBackend(
   choice: string | undefined,

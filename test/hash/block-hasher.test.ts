@@ -110,7 +110,28 @@ describe('BlockHasher', () => {
       [tokens],
       { extraKeys: [new Map([[2, [1n]]])] },
       'ERR_KVIDX_OUT_OF_RANGE',
-      /2 full blocks/,
+      /^a block index of extraKeys\[0\] must be one of the 2 full blocks/,
+    ],
+    [
+      'extra keys in no map',
+      [tokens, tokens],
+      { extraKeys: [undefined, {}] },
+      'ERR_KVIDX_INVALID_ARG_TYPE',
+      /^extraKeys\[1\] must be a Map/,
+    ],
+    [
+      'extra keys of a block in no array',
+      [tokens],
+      { extraKeys: [new Map([[1, 5n]])] },
+      'ERR_KVIDX_INVALID_ARG_TYPE',
+      /^extraKeys\[0\] of block 1 must be an array/,
+    ],
+    [
+      'an extra key of 2^64',
+      [tokens, tokens],
+      { extraKeys: [undefined, new Map([[1, [2n ** 64n]]])] },
+      'ERR_KVIDX_OUT_OF_RANGE',
+      /^extraKeys\[1\] of block 1\[0\] must be/,
     ],
   ])('refuses for many prompts %s', (_, prompts, options, code, message) => {
     const act = () => new BlockHasher().hashMany(prompts as never, options as never);

@@ -29,6 +29,18 @@ describe('overlapMany', () => {
     expect([...index.overlapMany(requests)]).toEqual(rows);
   });
 
+  test('answers few requests after very many, and many again', () => {
+    const index = twoWorkers();
+    const one = hashes(1, 2, 3);
+    for (const n of [40_000, 2, 40_000, 0, 3]) {
+      const answer = index.overlapMany(new Array<BigUint64Array>(n).fill(one));
+      expect(answer.length).toBe(2 * n);
+      expect(answer.every((blocks, at) => blocks === 3 - (at % 2))).toBe(true);
+    }
+    index.close();
+    expect(() => index.overlapMany([one])).toThrow(expect.objectContaining({ code: 'ERR_KVIDX_CLOSED' }));
+  });
+
   test('fills and answers the array of the caller', () => {
     const index = twoWorkers();
     const out = new Uint32Array(6).fill(7).subarray(1, 5);

@@ -1,4 +1,5 @@
-// How a request is cut into stretches: what every call on blocks that may be known begins with.
+// Scout goes ahead of the walk that cuts a request into stretches (Index::each_known_stretch); Equal says how much of two chains
+// that walk has to compare.
 //
 //   request   q0 … q499 | q500 … q567 | q568 … q635 | …        run 0: q0 … q499 z …   run 4: q500 … q567 y   run 9: …
 //                          scout:  ^ q512       ^ q576
@@ -9,10 +10,14 @@
 // the scout found in a run tells where the blocks before it would lie, too: when the walk arrives, one comparison shows
 // whether they do, and no look-up is needed.
 //
+// Invariants: fetched_ ≤ read_ ≤ asked_. Probes behind the walk's last place and below read_ have their answer in refs_, as read_
+// is less than kMost ahead. An answer may be wrong (BlockTable::guess): find() compares before it says so.
+//
 // Costs: a stretch one look-up, or one comparison where the scout has been; kStride blocks of a request with short runs one
 // look-up that nobody waits for.
 #pragma once
 
+#include <algorithm>
 #include <array>
 
 #include "core/block_table.hpp"
