@@ -58,6 +58,16 @@ export function compareReports(now: BenchReport, old: BenchReport): Comparison {
   return { with: old.date, differences: differencesOf(now, old), figures, unmatched };
 }
 
+/** What changed in both comparisons, which are of different launches with the same run, and in the same way. */
+export function confirmed(first: Comparison, second: Comparison): Comparison {
+  const figures = first.figures.map((figure): ComparedFigure => {
+    if (figure.verdict === 'no change') return figure;
+    const again = second.figures.find((each) => each.scenario === figure.scenario && isSame(each, figure));
+    return again?.verdict === figure.verdict ? figure : { ...(again ?? figure), verdict: 'no change' };
+  });
+  return { ...first, figures };
+}
+
 /** Of a ratio, both sides are compared as they are: the ratio would only add the noise of the one to that of the other. */
 function isCompared({ better, unit }: ReportFigure): boolean {
   return better !== undefined && unit !== 'x';

@@ -52,7 +52,13 @@ function grow(
       better: 'lower',
       ...(enough && { target: { atMost: 24 } }),
     },
-    { name: `${name}: reserved`, value: reservedBytes / blocks, unit: 'bytes/block', better: 'lower' },
+    {
+      name: `${name}: reserved`,
+      value: reservedBytes / blocks,
+      unit: 'bytes/block',
+      better: 'lower',
+      ...(enough && { target: { atMost: 24 } }),
+    },
   ];
   if (enough) figures.push({ name: `${name}: reserved ÷ used, at most`, value: reservedToUsed, unit: 'x' });
   if (addon.allocatedBytes !== undefined && addon.peakBytes !== undefined) {

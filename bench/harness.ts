@@ -41,6 +41,8 @@ export async function runScenario(
 ): Promise<void> {
   const { values } = parseArgs({ options: { quick: { type: 'boolean' }, trace: { type: 'string' } } });
   const quick = values.quick ?? false;
+  process.once('disconnect', () => process.exit()); // nobody waits any more
+  process.channel?.unref(); // to listen to that keeps no process alive
   const checks: string[] = [];
   const notes: string[] = [];
   try {

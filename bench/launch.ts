@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { CatalogueEntry } from './catalogue.js';
 import type { ScenarioMessage, ScenarioResult } from './harness.js';
@@ -9,6 +10,8 @@ export interface LaunchOptions {
   readonly trace?: string | undefined;
   readonly onProgress: (message: string) => void;
 }
+
+const ENDING = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** Runs a scenario in a process of its own. Throws an Error that says why there is no result. */
 export async function launch(entry: CatalogueEntry, options: LaunchOptions): Promise<ScenarioResult> {
@@ -20,8 +23,13 @@ export async function launch(entry: CatalogueEntry, options: LaunchOptions): Pro
     stdio: ['ignore', 2, 2, 'ipc'],
     env: { ...process.env, KVIDX_BACKEND: 'native' },
   });
-  const stop = () => child.kill();
+  const stop = () => child.kill('SIGKILL'); // it listens to nothing while it measures
+  const end = (signal: NodeJS.Signals) => {
+    stop();
+    process.exit(128 + constants.signals[signal]);
+  };
   process.once('exit', stop);
+  for (const signal of ENDING) process.once(signal, end);
   let answer: ScenarioMessage | undefined;
   child.on('message', (message: ScenarioMessage) => {
     if ('progress' in message) onProgress(message.progress);
@@ -29,6 +37,7 @@ export async function launch(entry: CatalogueEntry, options: LaunchOptions): Pro
   });
   const [code, signal] = await once(child, 'close');
   process.off('exit', stop);
+  for (const signal of ENDING) process.off(signal, end);
   if (answer !== undefined && 'result' in answer) return answer.result;
   const failure = answer !== undefined && 'failure' in answer ? answer.failure : undefined;
   throw new Error(

@@ -9,7 +9,8 @@ export function readReport(file: string): BenchReport {
     report = JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    throw new CliError(`${file}: ${code === 'ENOENT' ? 'no such file' : message}`);
+    if (!(error instanceof SyntaxError))
+      throw new CliError(`${file}: ${code === 'ENOENT' ? 'no such file' : message}`);
   }
   if (!isReport(report)) {
     throw new CliError(

@@ -41,7 +41,10 @@ export function benchCommand(): Command {
     .description('how fast this machine hashes and answers, against plainer ways to do the same')
     .addArgument(new Argument('[scenario...]', 'which to run (default: all but soak)').choices(names))
     .option('--list', 'list the scenarios and run none')
-    .option('--quick', 'small sizes and short rounds: all scenarios in less than a minute')
+    .option(
+      '--quick',
+      'small sizes and short rounds: all scenarios in a minute, what changed (--compare) in one more',
+    )
     .option('--filter <text>', 'only figures whose name contains this, in capitals or not')
     .option('--launches <n>', 'processes that each scenario runs in (default: 3)', integerFrom(1, 100))
     .option('--json', 'print one JSON object instead of tables')
@@ -66,7 +69,7 @@ export function benchCommand(): Command {
 function contradiction(scenarios: readonly string[], flags: BenchFlags): string | undefined {
   const { trace, out, plot, from, compare } = flags;
   if (trace !== undefined && !chosenScenarios(scenarios).some(({ replaysTrace }) => replaysTrace)) {
-    return `--trace has no part in this: ${scenarios.join(' and ')} replay no trace`;
+    return `--trace has no part in this: no trace is replayed by ${scenarios.join(' and ')}`;
   }
   if (trace !== undefined && isReadOnce(trace)) {
     return '--trace takes a file: each launch of a scenario is a process of its own, which reads it';

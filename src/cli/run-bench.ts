@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { type CatalogueEntry, catalogue, chosenScenarios } from '../../bench/catalogue.js';
-import { type Comparison, compareReports } from '../../bench/compare.js';
+import { type Comparison, compareReports, confirmed } from '../../bench/compare.js';
 import type { ScenarioResult } from '../../bench/harness.js';
 import { thisMachine } from '../../bench/machine.js';
 import { type BenchReport, mergeLaunches, type ScenarioReport } from '../../bench/report.js';
@@ -63,7 +63,7 @@ async function measure(names: string[], flags: BenchFlags, old: BenchReport | un
     label: 'measuring',
     goesOn,
   });
-  const reportOf = (): BenchReport =>
+  const reportOf = (found: ReadonlyMap<CatalogueEntry, ScenarioResult[]>): BenchReport =>
     filtered(
       {
         ...machine,
@@ -73,12 +73,12 @@ async function measure(names: string[], flags: BenchFlags, old: BenchReport | un
         command: commandOf(names, flags),
         ...(trace !== undefined && { trace: basename(trace) }),
         ...(SLOWDOWN !== 1 && { slowdown: SLOWDOWN }),
-        scenarios: merged(results),
+        scenarios: merged(found),
       },
       filter,
     );
 
-  const report = reportOf();
+  const report = reportOf(results);
   if (old === undefined) return { report, comparison: undefined };
   const comparison = compareReports(report, through(old, filter));
   const changed = new Set(
@@ -87,9 +87,9 @@ async function measure(names: string[], flags: BenchFlags, old: BenchReport | un
   if (changed.size === 0) return { report, comparison };
   const again = [...results.keys()].filter(({ name }) => changed.has(name));
   const more = await launchAll(again, { launches, quick, trace, label: 'once more, since it changed' });
+  const second = compareReports(reportOf(more), through(old, filter));
   for (const [entry, each] of more) results.get(entry)!.push(...each);
-  const both = reportOf();
-  return { report: both, comparison: compareReports(both, through(old, filter)) };
+  return { report: reportOf(results), comparison: confirmed(comparison, second) };
 }
 
 /** The flags that figures depend on. */
@@ -110,6 +110,8 @@ function stored(
 ): Measured {
   const all = readReport(from);
   const scenarios = all.scenarios.filter(({ scenario }) => names.length === 0 || names.includes(scenario));
+  const absent = names.filter((name) => !scenarios.some(({ scenario }) => scenario === name));
+  if (absent.length > 0) throw new CliError(`--from: that run has no ${absent.join(', no ')}`);
   const report = filtered({ ...all, scenarios }, filter);
   if (old !== undefined && old.quick !== report.quick) {
     throw new CliError('--compare: one of the runs was a quick one, the other was not');

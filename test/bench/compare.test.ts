@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Comparison, compareReports } from '../../bench/compare.js';
+import { type Comparison, compareReports, confirmed } from '../../bench/compare.js';
 import type { Figure } from '../../bench/figures.js';
 import { reportOf, timesOf } from './reports.js';
 
@@ -97,5 +97,16 @@ describe('comparing two runs', () => {
   it('marks the baselines among the figures', () => {
     const run = timesOf([1], { baseline: true });
     expect(compareReports(run, run).figures).toMatchObject([{ baseline: true }]);
+  });
+
+  it('believes a change that is seen twice, in the same way', () => {
+    const before = timesOf([10, 10, 10]);
+    const [slow, slower, same, fast] = [12, 13, 10, 8].map((time) =>
+      compareReports(timesOf([time, time]), before),
+    ) as [Comparison, Comparison, Comparison, Comparison];
+    expect(confirmed(slow, slower).figures).toMatchObject([{ verdict: 'worse', new: 12 }]);
+    expect(confirmed(slow, same).figures).toMatchObject([{ verdict: 'no change', new: 10 }]);
+    expect(verdicts(confirmed(slow, fast))).toEqual(['no change']);
+    expect(verdicts(confirmed(same, slow))).toEqual(['no change']);
   });
 });

@@ -12,7 +12,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 function stored(name: string, report: BenchReport): string {
   const file = join(folder, name);
-  writeFileSync(file, JSON.stringify(report));
+  writeFileSync(file, JSON.stringify(report) ?? '');
   return file;
 }
 
@@ -41,6 +41,11 @@ describe('kvidx bench --from', () => {
     const file = stored('missed.json', reportOf([figure, { ...figure, name: 'another', value: 5 }]));
     const { stdout } = await kvidx(['bench', '--from', file]);
     expect(stdout).toMatch(/targets: 1 of 2 met\n {2}missed: hash: wasm ÷ native: 3\.00 x, ≥ 4\n/);
+  });
+
+  it('says which scenario a stored run lacks', async () => {
+    const { code, stderr } = await kvidx(['bench', 'hash', 'index', '--from', before]);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: 'kvidx: --from: that run has no index\n' });
   });
 
   it.each(['--quick', '--launches=2'])('has no part in %s', async (flag) => {

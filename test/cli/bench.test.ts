@@ -1,6 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { BenchReport, ScenarioReport } from '../../bench/report.js';
 import { findAddon } from '../../src/native/load.js';
@@ -52,7 +53,7 @@ describe('kvidx bench', () => {
   it('exits with 2 when no scenario would replay the trace', async () => {
     const { code, stderr } = await kvidx(['bench', 'hash', 'index', '--trace', EXAMPLE]);
     expect(code).toBe(2);
-    expect(stderr).toMatch(/hash and index replay no trace/);
+    expect(stderr).toMatch(/no trace is replayed by hash and index/);
   });
 
   it('exits with 2 when the result would overwrite the trace', async () => {
@@ -244,6 +245,21 @@ describe('kvidx bench', () => {
       expect(stderr).toMatch(/^kvidx: cannot write .*no.folder: no such directory\n$/);
     },
   );
+
+  it.runIf(built && process.platform === 'linux')('takes its scenario with it when it is ended', async () => {
+    let scenario: string | undefined;
+    const { code } = await kvidx(['bench', 'soak'], {
+      onStart: async (child) => {
+        while (scenario === undefined && child.exitCode === null) {
+          await delay(50);
+          scenario = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').match(/\d+/)?.[0];
+        }
+        child.kill('SIGTERM');
+      },
+    });
+    expect(code).toBe(143);
+    await expect.poll(() => existsSync(`/proc/${scenario}`), { timeout: 10_000 }).toBe(false);
+  });
 
   it.runIf(built)('writes its file also when nobody reads what it prints', async () => {
     const out = join(folder, 'unread.json');
