@@ -18,10 +18,6 @@ export const rows = [
     '{hash: avx512, hashMany of 4 prompts}; one by one takes {hash: avx512, 4 prompts: one by one ÷ hashMany} as long',
   ],
   [
-    'a prompt of 67,632 tokens to seq hashes',
-    '{hash: native}; xxhash-wasm takes {hash: xxhash-wasm ÷ native} as long; 500 tokens more: {hash: SessionHasher: append 500 tokens to *}',
-  ],
-  [
     '`overlap` of 2,818 blocks, 64 workers, 4.6 million blocks in the index',
     '{index: turn by turn: overlap}; a flat native hash table takes {index: turn by turn: flat table ÷ overlap} as long, the Map twin {index: Map twin ÷ overlap, *}',
   ],
