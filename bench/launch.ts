@@ -1,4 +1,4 @@
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -19,17 +19,18 @@ export async function launch(entry: CatalogueEntry, options: LaunchOptions): Pro
   const args: string[] = [];
   if (quick) args.push('--quick');
   if (entry.replaysTrace && trace !== undefined) args.push(`--trace=${trace}`);
-  const child = fork(fileURLToPath(entry.file), args, {
-    stdio: ['ignore', 2, 2, 'ipc'],
-    env: { ...process.env, KVIDX_BACKEND: 'native' },
-  });
-  const stop = () => child.kill('SIGKILL'); // it listens to nothing while it measures
+  let child: ChildProcess | undefined;
+  const stop = () => child?.kill('SIGKILL'); // it listens to nothing while it measures
   const end = (signal: NodeJS.Signals) => {
     stop();
     process.exit(128 + constants.signals[signal]);
   };
   process.once('exit', stop);
-  for (const signal of ENDING) process.once(signal, end);
+  for (const signal of ENDING) process.once(signal, end); // before there is a child that a signal could leave behind
+  child = fork(fileURLToPath(entry.file), args, {
+    stdio: ['ignore', 2, 2, 'ipc'],
+    env: { ...process.env, KVIDX_BACKEND: 'native' },
+  });
   let answer: ScenarioMessage | undefined;
   child.on('message', (message: ScenarioMessage) => {
     if ('progress' in message) onProgress(message.progress);
