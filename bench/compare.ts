@@ -92,7 +92,7 @@ function pairOf(now: ReportFigure, old: ReportFigure): Pair {
     unit,
     old: value(theirs[0]!),
     new: value(ours[0]!),
-    ratio: ours[0]! / theirs[0]!,
+    ratio: shareOf(ours[0]!, theirs[0]!),
     doubt: doubtOf(ours) + doubtOf(theirs),
     apart: ours[0]! > theirs.at(-1)! || ours.at(-1)! < theirs[0]!,
     ...(baseline && { baseline }),
@@ -105,13 +105,18 @@ function judged({ doubt, apart, ...pair }: Pair, drift: number): Omit<ComparedFi
   return { ...pair, noise, verdict: changed ? (pair.ratio > 1 ? 'worse' : 'better') : 'no change' };
 }
 
+/** Times below what the clock itself costs read as 0: two of them are alike. */
+function shareOf(a: number, b: number): number {
+  return a === b ? 1 : a / b;
+}
+
 /** How much the larger of two costs is above the other, as a share. */
 function distance(ratio: number): number {
   return Math.max(ratio, 1 / ratio) - 1;
 }
 
 function doubtOf([best, next]: readonly number[]): number {
-  return next === undefined ? ONE_LAUNCH_DOUBT : next / best! - 1;
+  return next === undefined ? ONE_LAUNCH_DOUBT : shareOf(next, best!) - 1;
 }
 
 /** With one launch nobody knows. */

@@ -57,6 +57,11 @@ describe('comparing two runs', () => {
     expect(verdicts(compareReports(timesOf([12, 12, 12]), timesOf([10, 10, 12.5])))).toEqual(['no change']);
   });
 
+  it('takes times that read as 0 for alike', () => {
+    const run = timesOf([0, 0, 0]);
+    expect(compareReports(run, run).figures).toMatchObject([{ ratio: 1, noise: 0.1, verdict: 'no change' }]);
+  });
+
   it('compares no ratios, whose sides are compared', () => {
     const ratio = timesOf([3], { unit: 'x' });
     expect(compareReports(ratio, ratio)).toMatchObject({ figures: [], unmatched: [] });

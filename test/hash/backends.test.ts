@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { FlatExtraKeys } from '../../src/native/seam.js';
+import { agree } from './agree.js';
 import { backends, native, reference } from './backends.js';
 import { randomFrom, randomTokens } from './random.js';
 import { flatKeys, namedVectors } from './vectors.js';
@@ -53,7 +53,7 @@ describe.runIf(native)('native against reference', () => {
     const tokens = randomTokens(randomFrom(3), 4096 + 17);
     for (let blockSize = 1; blockSize <= 4096; blockSize++) {
       const part = tokens.subarray(0, Math.min(tokens.length, blockSize * 2 + 1));
-      agree(part, blockSize, BigInt(blockSize), undefined);
+      agree(native!, part, blockSize, BigInt(blockSize), undefined);
     }
   });
 
@@ -65,7 +65,7 @@ describe.runIf(native)('native against reference', () => {
       const count = Math.floor(tokens.length / blockSize);
       const blocks = Uint32Array.from({ length: count ? random(8) : 0 }, () => random(count)).sort();
       const keys = BigUint64Array.from(blocks, () => BigInt(random(2 ** 32)) << 17n);
-      agree(tokens, blockSize, BigInt(random(2 ** 32)) << 32n, { blocks, keys });
+      agree(native!, tokens, blockSize, BigInt(random(2 ** 32)) << 32n, { blocks, keys });
     }
   });
 });
@@ -105,19 +105,3 @@ describe.runIf(native)('the addon checks what crosses', () => {
     expect(() => call(...args)).toThrow(expect.objectContaining({ code }));
   });
 });
-
-function agree(
-  tokens: Uint32Array,
-  blockSize: number,
-  parent: bigint,
-  extra: FlatExtraKeys | undefined,
-): void {
-  const count = Math.floor(tokens.length / blockSize);
-  const [a, b] = [new BigUint64Array(count), new BigUint64Array(count)];
-  native!.localHashes(tokens, blockSize, extra, a);
-  reference.localHashes(tokens, blockSize, extra, b);
-  expect(a, `locals, block size ${blockSize}`).toEqual(b);
-  native!.seqHashes(tokens, blockSize, parent, extra, a);
-  reference.seqHashes(tokens, blockSize, parent, extra, b);
-  expect(a, `seqs, block size ${blockSize}`).toEqual(b);
-}

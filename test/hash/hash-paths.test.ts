@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { FlatExtraKeys, HashPath } from '../../src/native/seam.js';
+import type { FlatExtraKeys } from '../../src/native/seam.js';
+import { agree } from './agree.js';
 import { native, reference } from './backends.js';
 import { randomFrom, randomTokens } from './random.js';
 import { flatKeys, namedVectors } from './vectors.js';
@@ -168,21 +169,4 @@ describe.runIf(native)('the addon checks what crosses for many prompts', () => {
 function randomKeys(random: (below: number) => number, blocks: number, keys: number): FlatExtraKeys {
   const of = Uint32Array.from({ length: blocks ? keys : 0 }, () => random(blocks)).sort();
   return { blocks: of, keys: BigUint64Array.from(of, () => BigInt(random(2 ** 32)) << 17n) };
-}
-
-function agree(
-  path: HashPath,
-  tokens: Uint32Array,
-  blockSize: number,
-  parent: bigint,
-  extra: FlatExtraKeys | undefined,
-): void {
-  const count = Math.floor(tokens.length / blockSize);
-  const [got, expected] = [new BigUint64Array(count), new BigUint64Array(count)];
-  path.localHashes(tokens, blockSize, extra, got);
-  twin.localHashes(tokens, blockSize, extra, expected);
-  expect(got, `locals, ${count} blocks of ${blockSize}`).toEqual(expected);
-  path.seqHashes(tokens, blockSize, parent, extra, got);
-  twin.seqHashes(tokens, blockSize, parent, extra, expected);
-  expect(got, `seqs, ${count} blocks of ${blockSize}`).toEqual(expected);
 }
