@@ -91,7 +91,7 @@ describe.skipIf(hasNoChromium)('the page of kvidx bench', () => {
   /** The page with its charts, and what the browser complained of. */
   async function opened(file: string): Promise<{ page: Page; complaints: string[] }> {
     const { page, complaints } = await openPage(browser, pathToFileURL(file).href);
-    await page.waitForFunction(`document.querySelectorAll('.plot:empty').length === 0`);
+    await holds(page, `document.querySelectorAll('.plot:empty').length === 0`);
     return { page, complaints };
   }
 
@@ -160,7 +160,7 @@ describe.skipIf(hasNoChromium)('the page of kvidx bench', () => {
     await page.setViewportSize({ width, height: 800 });
     const widths =
       '[...document.querySelectorAll(".plot svg")].map((svg) => svg.clientWidth - svg.parentNode.clientWidth)';
-    await page.waitForFunction(`${widths}.every((apart) => Math.abs(apart) <= 1)`);
+    await holds(page, `${widths}.every((apart) => Math.abs(apart) <= 1)`);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
     await page.close();
   });
@@ -170,7 +170,7 @@ describe.skipIf(hasNoChromium)('the page of kvidx bench', () => {
     const asked = new Set<string>();
     page.on('request', (request) => asked.add(request.url()));
     await page.reload();
-    await page.waitForFunction(`document.querySelectorAll('.plot:empty').length === 0`);
+    await holds(page, `document.querySelectorAll('.plot:empty').length === 0`);
     expect([...asked].filter((url) => !url.startsWith('data:'))).toEqual([pathToFileURL(plain).href]);
     expect(complaints).toEqual([]);
     await page.close();
@@ -201,6 +201,11 @@ describe.skipIf(hasNoChromium)('the page of kvidx bench', () => {
     );
   });
 });
+
+/** Asks from outside until it is so: what playwright would ask by itself, within the page, its policy forbids. */
+async function holds(page: Page, expression: string): Promise<void> {
+  await expect.poll(() => page.evaluate(expression), { timeout: 10_000 }).toBe(true);
+}
 
 describe('kvidx bench --plot', () => {
   it('fails when its file cannot be written, before anything is run', async () => {
