@@ -35,10 +35,23 @@ constexpr uint64_t step_input(uint64_t local) {
   return xxh::round(0, local);
 }
 
+/// The other part, cut in five between whose multiplications other work may stand.
+constexpr size_t kStepParts = 5;
+template <size_t kPart>
+constexpr uint64_t part_of_step(uint64_t seq, uint64_t input) {
+  static_assert(kPart < kStepParts);
+  using namespace xxh;
+  if constexpr (kPart == 0) return std::rotl((seq + kPrime5 + 8) ^ input, 27);
+  if constexpr (kPart == 1) return seq * kPrime1 + kPrime4;
+  if constexpr (kPart == 2) return (seq ^ (seq >> 33)) * kPrime2;
+  if constexpr (kPart == 3) return (seq ^ (seq >> 29)) * kPrime3;
+  return seq ^ (seq >> 32);
+}
+
 /// xxh64_u64(local, seq), given step_input(local).
 constexpr uint64_t step(uint64_t seq, uint64_t input) {
-  using namespace xxh;
-  return avalanche(std::rotl((seq + kPrime5 + 8) ^ input, 27) * kPrime1 + kPrime4);
+  seq = part_of_step<1>(part_of_step<0>(seq, input), input);
+  return part_of_step<4>(part_of_step<3>(part_of_step<2>(seq, input), input), input);
 }
 
 }  // namespace kvidx::block_hash
