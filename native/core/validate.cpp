@@ -97,6 +97,7 @@ std::string Index::validate_counters() const {
   }
   if (runs != runs_.live()) return broken("I5", "runs", runs_.live());
   if (blocks != table_.size()) return broken("I2", "table entries", table_.size());
+  if (!table_.sound()) return broken("I2", "overflow counts of the table", table_.size());
   uint64_t entries = 0;
   table_.each([&](BlockRef) { ++entries; });
   if (entries != blocks) return broken("I2", "table walk", entries);
