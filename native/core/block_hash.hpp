@@ -13,7 +13,7 @@
 //   I2  Tokens and results may begin anywhere that their type allows; nothing behind either is touched.
 //
 // Costs (bench `hash`; blocks of 24 on Sapphire Rapids): the chain alone 5.3 ns a block; AVX-512 1.1 times that, of several prompts
-// at once 0.9 times; scalar 1.8 times. Blocks of 16, 32 and 64 tokens have code of their own as well (AVX-512: 1.1, 1.1 and 1.7
+// at once 0.8 to 0.9 times; scalar 1.8 times. Blocks of 16, 32 and 64 tokens have code of their own as well (AVX-512: 1.1, 1.1 and 1.7
 // times; scalar 1.5, 2.1 and 3.5), other lengths cost more than theirs. A block with extra keys is hashed by itself, some 15 ns,
 // and kernels begin anew behind it.
 #pragma once

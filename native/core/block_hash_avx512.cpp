@@ -2,6 +2,11 @@
 #include "core/block_hash_kernel.hpp"
 
 #if defined(__x86_64__)
+#if !defined(__clang__)
+// gcc before 13 takes the vectors that its own header leaves open on purpose for mistakes (gcc.gnu.org/PR105593).
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <algorithm>
 
 #include "core/block_hash_pipeline.hpp"

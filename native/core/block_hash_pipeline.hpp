@@ -2,12 +2,12 @@
 //
 // Idea: the locals of a batch are computed a lane each, up to the part of the chain step that does not wait for the block before;
 // what is left to scalar code is the latency of the chain, 19 cycles a block. The vectors' work of later batches stands between
-// the steps of the present one, so that it costs next to nothing. A batch takes 24 products one after the other for blocks of 24,
+// the steps of the present one, so that it costs next to nothing. A batch takes 14 products one after the other for blocks of 24,
 // 17 cycles each, and the chain over it 150: far more instructions than a processor holds back. So the pipeline is made by hand,
 // after the Plan; with several prompts a batch holds two blocks of each of four (four of each of two), whose chains do not wait
 // for each other.
 //
-//   slot   [ what its product is made of | product | a fifth of a chain step of an older batch ]
+//   slot   [ what its product is made of | product | about a fifth of a chain step of an older batch ]
 //
 // Each product ends with a barrier to the compiler, whose own order costs 20 %. Why one a slot: a vector product has a cycle of the
 // processor's front end for itself, and what stands between two products takes a cycle for every six instructions begun. Whole
@@ -15,7 +15,7 @@
 //
 // Costs (bench `hash`; Sapphire Rapids; blocks of 24): one prompt 1.07 times the chain alone on a quiet machine: the difference is
 // the clock, which these instructions lower by 6 %. Four prompts: 190 operations of two vector units a batch, some 102 cycles, and
-// a clock lower by 14 to 20 %: 0.8 times the chain. The clock is the bound: in an order that takes 116 cycles it is 3.36 GHz, in
+// a clock lower by 14 to 20 %: 0.8 to 0.9 times the chain. The clock is the bound: in an order that takes 116 cycles it is 3.36 GHz, in
 // one of 98 it is 2.87, and all take 33 to 35 ns a batch. Code for 2, 3, 4 and 8 stripes and 1, 2 and 4 prompts: 60 KB.
 #pragma once
 
@@ -83,8 +83,7 @@ class Pipeline {
     // Turns beyond the last batch take it again, so that nothing behind it is read.
     const size_t moves = batches - 1;
     size_t turns = 0;
-    for (; turns < static_cast<size_t>(kPlan.depth); ++turns)
-      turn<false>(inputs, turns < moves ? kBlocks * kBytes : 0, kAllSlots);
+    for (; turns < kPlan.depth; ++turns) turn<false>(inputs, turns < moves ? kBlocks * kBytes : 0, kAllSlots);
     for (; turns < kPlan.depth + batches; ++turns)
       turn<true>(inputs, turns < moves ? kBlocks * kBytes : 0, kAllSlots);
   }

@@ -8,8 +8,9 @@
 //   odd slots    lanes × prime 2, kLead slots or more before a step adds them
 //                levels: merge a, b, c, d, avalanche 1, 2, step input 1, 2; one after the other
 //
-// A product takes 17 cycles and a slot 2.5, so what waits for a product stands 8 slots behind it or more; steps of the
-// accumulators 16, so that the processor need not look far ahead for something to do.
+// A product takes 17 cycles and a slot 2.5. Lanes and levels stand 8 slots or more before what waits for them. Steps of the
+// accumulators begin kStepGap slots after each other: with 16 the processor need not look far ahead for something to do; with 8 a
+// batch is sooner through, which counts where its turns wait for the chain anyway.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +41,7 @@ struct Plan {
 
   std::array<Operation, kSlots> slots = {};
   /// Turns from a batch's own to the one that may read its step inputs.
-  int depth = 0;
+  size_t depth = 0;
 
   constexpr Plan() {
     int time = 0;
@@ -58,12 +59,12 @@ struct Plan {
       while (taken_[slot_of(time)]) ++time;
       put(level_at_[level] = time, {Task::kLevel, level, 0, 0});
     }
-    depth = time / kSlots + 1;
+    depth = static_cast<size_t>(time / kSlots) + 1;
     place_lanes();
   }
 
   /// Each value is used after it was made and before the next batch's takes its place; lanes are read in their batch's own turn or
-  /// the one before.
+  /// the one before, kLead slots ahead. (What a step's four vectors share is used within the step, and none straddles two turns.)
   constexpr bool holds() const {
     bool ok = true;
     for (int step = 1; step < kSteps; ++step)
@@ -72,6 +73,7 @@ struct Plan {
     for (int vector = 0; vector < 4; ++vector) {
       ok = ok && in_time(at(kSecond, vector), level_at_[vector]);
       for (int stripe = 0; stripe < kStripes; ++stripe) {
+        ok = ok && in_time(lanes_at_[stripe][vector] + kLead - 1, at(stripe, vector));
         ok = ok && in_time(lanes_at_[stripe][vector], at(stripe, vector));
         ok = ok && -kSlots <= lanes_at_[stripe][vector] && lanes_at_[stripe][vector] < kSlots;
       }

@@ -6,11 +6,6 @@
 //   transposed: a, b, c, d, each of blocks [ 0 2 1 3 4 6 5 7 ]
 #pragma once
 
-#if !defined(__clang__)
-// gcc before 13 takes the vectors that its own header leaves open on purpose for mistakes (gcc.gnu.org/PR105593).
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
 #include <immintrin.h>
 
 #include "core/block_hash_kernel.hpp"

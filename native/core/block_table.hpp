@@ -5,8 +5,8 @@
 //
 // The hash itself is not stored: it stands in the run, and a match of tag and home bits is confirmed there.
 // The home bits alone give an entry's bucket at any size, so growing reads nothing but the table. A full
-// bucket sends its next entry to the following bucket and counts it, so a look-up that fails reads one line,
-// and erasing needs no tombstones. The table is cut into segments by the hash's top bits and each grows
+// bucket sends its next entry to the following bucket and counts it, so a look-up that fails mostly reads one
+// line (1.7 in the mean, 3.6 just before a segment grows), and erasing needs no tombstones. The table is cut into segments by the hash's top bits and each grows
 // alone: no long stall. Segments differ in their sizes, so they grow at different times and the mean load
 // stays near 0.73 at every size.
 //
@@ -16,9 +16,11 @@
 // segment apart, and a look-up reads further lines.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <utility>
 #include <vector>
@@ -58,7 +60,7 @@ class BlockTable {
   }
 
   /// As find, without a look at the run. Only 31 bits are compared (segment, home and tag): a hash meets another's entry with
-  /// probability blocks / 2^31, so that whoever goes on compares the block.
+  /// probability blocks / 2^31, 0.2 % in an index of 4.6 million. Whoever goes on compares the block, and asks find if it is not it.
   BlockRef guess(SeqHash h) const {
     const uint64_t m = mix(h);
     const Segment& s = segment(m);
@@ -176,6 +178,8 @@ class BlockTable {
   static constexpr uint32_t kWays = 8, kTagBits = 7, kEntryBytes = 7;
   // As a tag has as many bits as an entry has bytes, one offset tells where both are.
   static_assert(kTagBits == kEntryBytes);
+  // A bucket's bytes are taken for numbers.
+  static_assert(std::endian::native == std::endian::little);
   static constexpr uint32_t kFullBucket = 7;  // mean entries a bucket at which a segment grows
   static constexpr uint32_t kSegmentBits = 9;
   static constexpr uint32_t kSegments = 1u << kSegmentBits;
@@ -183,6 +187,9 @@ class BlockTable {
   static constexpr uint32_t kSticky = 255;
   static constexpr uint32_t kHomeBits = 16;
   static constexpr uint64_t kHomeMask = (1u << kHomeBits) - 1;
+  static constexpr uint32_t kAtBits = 12, kRunShift = kHomeBits + kAtBits;
+  static_assert(kMaxRun == 1u << kAtBits && uint64_t{kMaxRuns} << kRunShift == uint64_t{1}
+                                                                                   << 8 * kEntryBytes);
   static constexpr uint64_t kTagMask = (1u << kTagBits) - 1;
   /// The lowest bit of each tag, and the highest: that is set in a way in use.
   static constexpr uint64_t kLowBits = 0x0002040810204081, kHighBits = kLowBits << (kTagBits - 1);
@@ -203,10 +210,11 @@ class BlockTable {
     }
 
    private:
+    static constexpr size_t kBelowFirst = sizeof tags - 1;
     const uint8_t* below(uint32_t offset) const {
-      return reinterpret_cast<const uint8_t*>(this) + sizeof tags - 1 + offset;
+      return reinterpret_cast<const uint8_t*>(this) + kBelowFirst + offset;
     }
-    uint8_t* below(uint32_t offset) { return const_cast<uint8_t*>(std::as_const(*this).below(offset)); }
+    uint8_t* below(uint32_t offset) { return reinterpret_cast<uint8_t*>(this) + kBelowFirst + offset; }
   };
   static_assert(sizeof(Bucket) == 64);
   struct Segment {
@@ -233,10 +241,10 @@ class BlockTable {
   }
   static uint64_t tag(uint64_t m) { return (m & kTagMask) | (kTagMask + 1) / 2; }
   static uint64_t entry(uint64_t m, BlockRef ref) {
-    return uint64_t{ref.run} << (kHomeBits + 12) | uint64_t{ref.at} << kHomeBits | home_bits(m);
+    return uint64_t{ref.run} << kRunShift | uint64_t{ref.at} << kHomeBits | home_bits(m);
   }
   static BlockRef ref_of(uint64_t e) {
-    return {static_cast<uint32_t>(e >> (kHomeBits + 12)), pos(e >> kHomeBits & 0xfff)};
+    return {static_cast<uint32_t>(e >> kRunShift), pos(e >> kHomeBits & (kMaxRun - 1))};
   }
   static uint32_t overflow(const Bucket& b) { return static_cast<uint32_t>(b.tags >> 56); }
   static uint32_t next(uint32_t b, uint32_t n) { return b + 1 == n ? 0 : b + 1; }
@@ -250,7 +258,7 @@ class BlockTable {
   }
 
   /// High bit of each way whose tag may equal t: the borrow can only add false candidates, which the entry
-  /// rules out.
+  /// rules out or whoever compares the block.
   static uint64_t candidates(const Bucket& b, uint64_t t) {
     const uint64_t x = (b.tags & 0x00ffffffffffffff) ^ (t * kLowBits);
     return (x - kLowBits) & ~x & kHighBits;
