@@ -40,7 +40,8 @@ inline __attribute__((always_inline)) void pin(Scalar& value) {
 /// Blocks of kStripes stripes, no more and no less, of kPrompts prompts at once.
 template <int kStripes, size_t kPrompts>
 class Pipeline {
-  /// One prompt waits for its chain anyway, and is sooner under way.
+  /// One prompt waits for its chain anyway, and is sooner under way; of more than four stripes the last would be wanted beyond
+  /// their batch's turn.
   static constexpr int kStepGap = kPrompts == 1 || kStripes > 4 ? 8 : 16;
   using Steps = Plan<kStripes, kStepGap>;
   static constexpr Steps kPlan{};

@@ -6,9 +6,9 @@
 // The hash itself is not stored: it stands in the run, and a match of tag and home bits is confirmed there.
 // The home bits alone give an entry's bucket at any size, so growing reads nothing but the table. A full
 // bucket sends its next entry to the following bucket and counts it, so a look-up that fails mostly reads one
-// line (1.7 in the mean, 3.6 just before a segment grows), and erasing needs no tombstones. The table is cut into segments by the hash's top bits and each grows
-// alone: no long stall. Segments differ in their sizes, so they grow at different times and the mean load
-// stays near 0.73 at every size.
+// line (1.7 in the mean, 3.6 just before a segment grows), and erasing needs no tombstones. The table is cut
+// into segments by the hash's top bits and each grows alone: no long stall. Segments differ in their sizes, so
+// they grow at different times and the mean load stays near 0.73 at every size.
 //
 // Invariants: exactly one entry a known block; a bucket's overflow count is the number of entries that passed
 // over it (255 sticks until the segment is rebuilt). Costs: one cache line and one or two in the run a
